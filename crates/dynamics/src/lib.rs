@@ -1,0 +1,20 @@
+//! How sources change, and how to learn it from polls.
+//!
+//! | question | file | paper |
+//! | --- | --- | --- |
+//! | how long between two updates, and how old is the current version? | [`process`] | `docs/papers/li-cline-loguinov-2015.md` |
+//! | how fresh, and how old, is a copy that is looked at every `I`? | [`freshness`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | how often does this source change, as far as the polls can tell? | [`rate`] | `docs/papers/cho-ntoulas-2002.md` |
+//!
+//! Pure: numbers in, numbers out. No clock, no identity, no host, no file, no thread. Time is `f64` in
+//! whatever unit the caller uses throughout; a rate is per that unit.
+//!
+//! ```
+//! // Looked at once a day, a source that changes once a day (Poisson) is fresh 63 % of the time.
+//! let fresh = dynamics::freshness::periodic_freshness(1.0, 1.0);
+//! assert!((fresh - 0.632_120_558_8).abs() < 1e-9);
+//! ```
+
+pub mod freshness;
+pub mod process;
+pub mod rate;

@@ -1,0 +1,260 @@
+//! Policies side by side: every policy over every seed, on all cores, with intervals.
+//!
+//! The same seed means the same world and the same luck, whatever thread it runs on. A trace is one world
+//! for all seeds; a made-up world is drawn anew for each.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use schedule::policy;
+use schedule::spec::Mistake;
+use schedule::Span;
+use serde::Serialize;
+
+use crate::oracle::Oracle;
+use crate::run::{self, Clock, Count};
+use crate::score::{Cycle, Score, Summary, mean};
+use crate::synth;
+use crate::world::World;
+
+/// What takes part: a policy that can run live, or a bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contender {
+    /// As it was written.
+    pub text: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Live(policy::Spec),
+    Oracle,
+}
+
+/// The lab's own entries behind [`policy::LIST`].
+pub const BOUNDS: [policy::Entry; 1] = [policy::Entry {
+    name: "oracle",
+    settings: "",
+    about: "knows every change; captures as many as any schedule could",
+    from: "bound, lab only",
+}];
+
+impl FromStr for Contender {
+    type Err = Mistake;
+
+    fn from_str(text: &str) -> Result<Self, Mistake> {
+        let kind = if text.trim() == "oracle" { Kind::Oracle } else { Kind::Live(text.parse()?) };
+        Ok(Self { text: text.trim().to_owned(), kind })
+    }
+}
+
+impl Contender {
+    /// Every policy and bound, with default settings.
+    pub fn all() -> Vec<Self> {
+        policy::LIST
+            .iter()
+            .chain(&BOUNDS)
+            .filter_map(|entry| entry.name.parse().ok())
+            .collect()
+    }
+
+    /// Knows more than any live program could.
+    pub fn is_bound(&self) -> bool {
+        self.kind == Kind::Oracle
+    }
+
+    /// One run over `world` with this seed.
+    pub fn run(&self, world: &Arc<World>, clock: Clock, seed: u64, tick: &dyn Fn()) -> Score {
+        match &self.kind {
+            Kind::Live(spec) => run::run(world, spec.build(seed), clock, tick),
+            Kind::Oracle => {
+                let (count, fills) = match clock {
+                    Clock::Cycles { count, .. } => (count, true),
+                    Clock::Continuous { .. } => (Count::SinceLast, false),
+                };
+                run::run(world, Oracle::new(Arc::clone(world), count, fills), clock, tick)
+            }
+        }
+    }
+}
+
+/// Where the worlds of a comparison come from.
+pub enum Ground {
+    /// The same for every seed.
+    Fixed(Arc<World>),
+    /// Drawn for each seed.
+    Drawn {
+        /// Which world.
+        spec: synth::Spec,
+        /// Length of a cycle.
+        cycle: Span,
+        /// How many.
+        cycles: u32,
+    },
+}
+
+impl Ground {
+    fn world(&self, seed: u64) -> Arc<World> {
+        match self {
+            Self::Fixed(world) => Arc::clone(world),
+            Self::Drawn { spec, cycle, cycles } => Arc::new(spec.build(*cycle, *cycles, seed)),
+        }
+    }
+}
+
+/// A comparison, ready to be printed as a table or as JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// How many sources.
+    pub sources: usize,
+    /// On how many sites.
+    pub sites: usize,
+    /// Cycles, or rounds in continuous time.
+    pub cycles: usize,
+    /// Polls a cycle pays for.
+    pub budget_per_cycle: u64,
+    /// Changes that happened, mean over seeds.
+    pub changes: f64,
+    /// Seeds run.
+    pub seeds: u64,
+    /// In the order given.
+    pub policies: Vec<Standing>,
+}
+
+/// One policy's scores over all seeds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Standing {
+    /// As it was written.
+    pub policy: String,
+    /// A bound, not a policy that could run live.
+    pub bound: bool,
+    /// Changed downloads over downloads.
+    pub change_ratio: Ratio,
+    /// CN-03's weighting; only where importances differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted_change_ratio: Option<Summary>,
+    /// Importance of changed downloads over the largest importances; only where importances differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_ratio_of_best: Option<Summary>,
+    /// Changes captured over changes that happened.
+    pub change_recall: Summary,
+    /// Share of time the copy was up to date.
+    pub freshness: Summary,
+    /// Only where importances differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weighted_freshness: Option<Summary>,
+    /// Mean seconds since the copy went stale (first missed change).
+    pub age_seconds: Summary,
+    /// Mean age in seconds of the version the copy lacks (last missed change).
+    pub age_of_last_change_seconds: Summary,
+    /// Polls a run made, mean over seeds.
+    pub polls: f64,
+    /// Seconds a run's loop took, mean over seeds.
+    pub decide_seconds: f64,
+}
+
+/// ChangeRatio with its course over the cycles.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ratio {
+    /// Mean over cycles, then over seeds.
+    pub mean: Option<f64>,
+    /// Over seeds.
+    pub ci95: Option<[f64; 2]>,
+    /// Standard deviation between cycles, mean over seeds.
+    pub sd_between_cycles: Option<f64>,
+    /// Each cycle, mean over seeds; null where nothing was downloaded.
+    pub by_cycle: Vec<Option<f64>>,
+}
+
+impl Standing {
+    fn of(contender: &Contender, scores: &[&Score], weighted: bool) -> Self {
+        let over = |part: fn(&Score) -> Option<f64>| Summary::of(scores.iter().map(|score| part(score)));
+        let ratio = over(Score::change_ratio);
+        let cycles = scores.iter().map(|score| score.cycles.len()).max().unwrap_or(0);
+        let by_cycle = (0..cycles)
+            .map(|c| mean(scores.iter().filter_map(|score| score.cycles.get(c).and_then(Cycle::ratio))))
+            .collect();
+        let seeds = scores.len().max(1) as f64;
+        Self {
+            policy: contender.text.clone(),
+            bound: contender.is_bound(),
+            change_ratio: Ratio {
+                mean: ratio.mean,
+                ci95: ratio.ci95,
+                sd_between_cycles: mean(scores.iter().filter_map(|score| score.change_ratio_deviation())),
+                by_cycle,
+            },
+            weighted_change_ratio: weighted.then(|| over(Score::weighted_change_ratio)),
+            change_ratio_of_best: weighted.then(|| over(Score::change_ratio_of_best)),
+            change_recall: over(Score::change_recall),
+            freshness: over(Score::freshness),
+            weighted_freshness: weighted.then(|| over(Score::weighted_freshness)),
+            age_seconds: over(Score::age_of_first),
+            age_of_last_change_seconds: over(Score::age_of_last),
+            polls: scores.iter().map(|score| score.polls() as f64).sum::<f64>() / seeds,
+            decide_seconds: scores.iter().map(|score| score.decide_seconds).sum::<f64>() / seeds,
+        }
+    }
+}
+
+/// Runs every contender over seeds 1..=`seeds`; `tick` is called after every round of every run.
+pub fn compare(
+    ground: &Ground,
+    clock: &(dyn Fn(&World) -> Clock + Sync),
+    contenders: &[Contender],
+    seeds: u64,
+    tick: &(dyn Fn() + Sync),
+) -> Comparison {
+    let runs: Vec<Seed> = (1..=seeds.max(1))
+        .into_par_iter()
+        .map(|seed| {
+            let world = ground.world(seed);
+            let clock = clock(&world);
+            let run = |who: &Contender| who.run(&world, clock, seed, &|| tick());
+            Seed { scores: contenders.par_iter().map(run).collect(), facts: Facts::of(&world, clock) }
+        })
+        .collect();
+    let scores_of = |who: usize| runs.iter().map(|run| &run.scores[who]).collect::<Vec<_>>();
+    let Facts { sources, sites, budget_per_cycle, weighted, .. } = runs[0].facts;
+    Comparison {
+        sources,
+        sites,
+        cycles: runs[0].scores.iter().map(|score| score.cycles.len()).max().unwrap_or(0),
+        budget_per_cycle,
+        changes: runs.iter().map(|run| run.facts.changes as f64).sum::<f64>() / runs.len() as f64,
+        seeds: runs.len() as u64,
+        policies: contenders
+            .iter()
+            .enumerate()
+            .map(|(who, contender)| Standing::of(contender, &scores_of(who), weighted))
+            .collect(),
+    }
+}
+
+/// One seed: what its world was, and what every contender scored on it.
+struct Seed {
+    scores: Vec<Score>,
+    facts: Facts,
+}
+
+struct Facts {
+    sources: usize,
+    sites: usize,
+    changes: usize,
+    budget_per_cycle: u64,
+    weighted: bool,
+}
+
+impl Facts {
+    fn of(world: &World, clock: Clock) -> Self {
+        let unequal = |source| (world.place(source).importance - 1.0).abs() > 1e-12;
+        Self {
+            sources: world.len(),
+            sites: world.sites(),
+            changes: world.total_changes(),
+            budget_per_cycle: clock.polls_per_round(),
+            weighted: world.sources().any(unequal),
+        }
+    }
+}

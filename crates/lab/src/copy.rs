@@ -1,0 +1,192 @@
+//! The local copy: what it last saw of every source, and how fresh and how old it was meanwhile.
+//!
+//! Freshness and age are integrated exactly, not sampled. Between two looks at L and P, with the unseen
+//! changes u₁ < … < u_k:
+//!
+//! ```text
+//! fresh time            u₁ − L              (P − L when there are none)
+//! age since first       ∫ (t − u₁) dt      = (P − u₁)² / 2
+//! age since last        Σ ∫ (t − u_j) dt   = Σ (u_{j+1} − u_j)² / 2,   u_{k+1} = P
+//! ```
+//!
+//! *Age* has two readings (CN-05): since the first change the copy lacks, and since the last. A source that
+//! came later than the world's start is not fresh, and ages since it came, until it is first looked at.
+//!
+//! Paper: CN-04, CN-05 (`docs/papers/cho-ntoulas-2002.md`).
+
+use schedule::{SourceIx, Time};
+
+use crate::world::World;
+
+/// What a look at a source found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Nothing to compare with.
+    pub first: bool,
+    /// Changes since the last look; all but the newest are lost for good.
+    pub unseen: usize,
+    /// The last look, if there was one.
+    pub since: Option<Time>,
+}
+
+/// Integrals over time, per unit of importance or plain.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Quality {
+    /// Seconds of life of all sources.
+    pub life: f64,
+    /// Seconds the copy was up to date.
+    pub fresh: f64,
+    /// Seconds² of age since the first change missed.
+    pub age_of_first: f64,
+    /// Seconds² of age since the last change missed.
+    pub age_of_last: f64,
+}
+
+impl Quality {
+    fn add(&mut self, part: &Self, weight: f64) {
+        self.life += part.life * weight;
+        self.fresh += part.fresh * weight;
+        self.age_of_first += part.age_of_first * weight;
+        self.age_of_last += part.age_of_last * weight;
+    }
+}
+
+/// What we hold of every source of a world.
+#[derive(Clone, Debug)]
+pub struct Copy<'w> {
+    world: &'w World,
+    held: Vec<Held>,
+    plain: Quality,
+    weighted: Quality,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// The next change we have not seen, as an index into the source's changes.
+    unseen: usize,
+    /// Up to here the integrals are done.
+    counted: Time,
+    looked: Option<Time>,
+}
+
+impl<'w> Copy<'w> {
+    /// Synced at the world's start with every source that exists then.
+    pub fn synced(world: &'w World) -> Self {
+        let held = world
+            .sources()
+            .map(|source| {
+                let enters = world.place(source).enters;
+                let counted = enters.max(world.start());
+                Held { unseen: 0, counted, looked: (enters <= world.start()).then_some(counted) }
+            })
+            .collect();
+        Self { world, held, plain: Quality::default(), weighted: Quality::default() }
+    }
+
+    /// Looks at a source at `now`: the copy becomes what the source is.
+    pub fn look(&mut self, source: SourceIx, now: Time) -> Seen {
+        let unseen = self.count(source, now);
+        let held = &mut self.held[source.ix()];
+        let since = held.looked.replace(now);
+        held.unseen += unseen;
+        Seen { first: since.is_none(), unseen, since }
+    }
+
+    /// Adds the time from where the integrals stopped to `now`; how many changes are unseen by then.
+    fn count(&mut self, source: SourceIx, now: Time) -> usize {
+        let place = self.world.place(source);
+        let Held { unseen, counted, looked } = self.held[source.ix()];
+        let changes = &self.world.changes(source)[unseen..];
+        let missed = &changes[..changes.partition_point(|&t| t <= now)];
+        let until = now.min(place.leaves).min(self.world.end());
+        if until > counted {
+            let mut part = Quality { life: (until - counted).secs(), ..Quality::default() };
+            let first = if looked.is_some() { missed.first().copied() } else { Some(counted) };
+            match first {
+                None => part.fresh = part.life,
+                Some(first) => {
+                    part.fresh = (first - counted).secs();
+                    part.age_of_first = (until - first).secs().powi(2) / 2.0;
+                    let starts = looked.is_none().then_some(counted).into_iter().chain(missed.iter().copied());
+                    let ends = starts.clone().skip(1).chain([until]);
+                    part.age_of_last = starts.zip(ends).map(|(a, b)| (b - a).secs().powi(2) / 2.0).sum();
+                }
+            }
+            self.plain.add(&part, 1.0);
+            self.weighted.add(&part, place.importance);
+            self.held[source.ix()].counted = until;
+        }
+        missed.len()
+    }
+
+    /// Closes the books at the world's end: integrals plain and weighted by importance.
+    pub fn finish(mut self) -> (Quality, Quality) {
+        for source in self.world.sources() {
+            self.count(source, self.world.end());
+        }
+        (self.plain, self.weighted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::{HostIx, SiteIx};
+
+    use super::*;
+    use crate::world::Place;
+
+    fn at(secs: i64) -> Time {
+        Time::from_secs(secs)
+    }
+
+    fn world_of(enters: Time, leaves: Time, changes: &[i64]) -> World {
+        let mut world = World::new(at(0), at(100));
+        let place =
+            Place { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 3.0, enters, leaves };
+        world.add(place, changes.iter().map(|&t| at(t)));
+        world
+    }
+
+    fn check(world: &World, looks: &[i64], expected: [f64; 4]) {
+        let mut copy = Copy::synced(world);
+        for &look in looks {
+            copy.look(SourceIx::FIRST, at(look));
+        }
+        let (plain, weighted) = copy.finish();
+        let got = [plain.life, plain.fresh, plain.age_of_first, plain.age_of_last];
+        assert_eq!(got.map(|x| format!("{x:.6}")), expected.map(|x| format!("{x:.6}")));
+        assert!((weighted.fresh - 3.0 * plain.fresh).abs() < 1e-9);
+    }
+
+    /// Changes at 10 and 30, looked at 50: fresh 0–10 and 50–100; age 40²/2; 20²/2 + 20²/2.
+    #[test]
+    fn one_stale_stretch_by_hand() {
+        check(&world_of(at(0), Time::MAX, &[10, 30]), &[50], [100.0, 60.0, 800.0, 400.0]);
+    }
+
+    #[test]
+    fn a_source_nobody_looks_at_ages_from_its_first_change() {
+        check(&world_of(at(0), Time::MAX, &[20]), &[], [100.0, 20.0, 3_200.0, 3_200.0]);
+    }
+
+    /// Comes at 40, looked at 60: not fresh and ageing for 20, then fresh for 40.
+    #[test]
+    fn a_newcomer_is_stale_until_first_seen() {
+        check(&world_of(at(40), Time::MAX, &[]), &[60], [60.0, 40.0, 200.0, 200.0]);
+    }
+
+    #[test]
+    fn a_source_that_goes_stops_counting() {
+        check(&world_of(at(0), at(50), &[10, 70]), &[], [50.0, 10.0, 800.0, 800.0]);
+    }
+
+    #[test]
+    fn a_look_sees_only_what_is_new() {
+        let world = world_of(at(0), Time::MAX, &[10, 30, 50]);
+        let mut copy = Copy::synced(&world);
+        let seen = copy.look(SourceIx::FIRST, at(30));
+        assert_eq!(seen, Seen { first: false, unseen: 2, since: Some(at(0)) });
+        assert_eq!(copy.look(SourceIx::FIRST, at(30)).unseen, 0);
+        assert_eq!(copy.look(SourceIx::FIRST, at(50)).unseen, 1);
+    }
+}

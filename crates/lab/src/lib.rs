@@ -1,0 +1,22 @@
+//! The laboratory: worlds and real traces, replayed through the very scheduler that runs live.
+//!
+//! | question | file |
+//! | --- | --- |
+//! | what changes when? | [`world`], [`synth`] (made up, seeded), [`trace`] (real) |
+//! | what does the copy hold, and how good is it? | [`copy`], [`score`] |
+//! | what would a policy have done? | [`run`] |
+//! | how good could anyone have been? | [`oracle`] |
+//! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
+//!
+//! Synchronous, files only: no network, no store, no clock but the world's own. A policy cannot cheat
+//! here, because it hears nothing but what a poll would have told it.
+
+pub mod world;
+pub mod synth;
+pub mod trace;
+pub mod copy;
+pub mod score;
+pub mod oracle;
+pub mod run;
+pub mod compare;
+pub mod figure;

@@ -1,0 +1,249 @@
+//! One run: a policy in the real scheduler, a world, and the books kept beside it.
+//!
+//! Two clocks. In **cycles** every poll of a cycle happens at the cycle's end, without latency, hosts open,
+//! and the cycle brings R polls. In **continuous** time polls accrue and are spread over time. Either way
+//! the loop only carries words between the scheduler and the world: next → look → tell.
+//!
+//! What a poll sees depends on the count (CN-08): *per cycle* it sees this cycle's change flag, the papers'
+//! rule, which no live poller could see; *since last* it sees whether anything changed since the last look,
+//! which is what the daemon lives with.
+
+use std::time::Instant;
+
+use schedule::{
+    Budget, Event, Facts, Manners, Next, Observation, Policy, Purpose, Round, Scheduler, Settings, SourceIx,
+    Span, Time, Verdict,
+};
+
+use crate::copy::Copy;
+use crate::score::{Cycle, Score};
+use crate::world::World;
+
+/// What counts as changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// This cycle's flag.
+    PerCycle,
+    /// Anything since the last look.
+    SinceLast,
+}
+
+/// How time and polls go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// `polls` at the end of every `length`.
+    Cycles {
+        /// Length of a cycle.
+        length: Span,
+        /// R
+        polls: u64,
+        /// What a poll sees.
+        count: Count,
+    },
+    /// `polls` accrue over every `per`; policies that plan in rounds get one every `round`.
+    Continuous {
+        /// Polls per `per`.
+        polls: u64,
+        /// The span they accrue over.
+        per: Span,
+        /// Length of a round.
+        round: Span,
+    },
+}
+
+impl Clock {
+    /// Length of a cycle or round.
+    pub fn round(self) -> Span {
+        match self {
+            Self::Cycles { length, .. } => length,
+            Self::Continuous { round, .. } => round,
+        }
+    }
+
+    /// Polls a cycle or round can pay for.
+    pub fn polls_per_round(self) -> u64 {
+        match self {
+            Self::Cycles { polls, .. } => polls,
+            Self::Continuous { polls, per, round } => {
+                let exact = u128::from(polls) * round.micros().unsigned_abs() as u128;
+                u64::try_from(exact / u128::from(per.micros().max(1).unsigned_abs())).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    fn settings(self) -> Settings {
+        let budget = match self {
+            Self::Cycles { .. } => Budget::PerRound,
+            Self::Continuous { polls, per, .. } => Budget::flow(polls, per),
+        };
+        Settings { budget, manners: Manners::NONE }
+    }
+}
+
+/// Runs `policy` over `world`; `tick` is called after every round.
+pub fn run<P: Policy>(world: &World, policy: P, clock: Clock, tick: &dyn Fn()) -> Score {
+    let began = Instant::now();
+    let mut bench = Bench::new(world, policy, clock);
+    for number in 1..=bench.rounds() {
+        bench.round(number);
+        tick();
+    }
+    bench.finish(began)
+}
+
+/// The scheduler, the copy and the books of one run.
+pub struct Bench<'w, P> {
+    /// The very scheduler the daemon drives.
+    pub scheduler: Scheduler<P>,
+    world: &'w World,
+    clock: Clock,
+    copy: Copy<'w>,
+    cycles: Vec<Cycle>,
+    /// Arrivals and departures to come, latest first.
+    moves: Vec<(Time, Move)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Move {
+    Leave(SourceIx),
+    Enter(SourceIx),
+}
+
+impl<'w, P: Policy> Bench<'w, P> {
+    /// Ready for its first round.
+    pub fn new(world: &'w World, policy: P, clock: Clock) -> Self {
+        let mut moves = Vec::new();
+        for source in world.sources() {
+            let place = world.place(source);
+            moves.push((place.enters.max(world.start()), Move::Enter(source)));
+            if place.leaves < world.end() {
+                moves.push((place.leaves, Move::Leave(source)));
+            }
+        }
+        moves.sort_unstable_by(|a, b| b.cmp(a));
+        Self {
+            scheduler: Scheduler::new(policy, clock.settings()),
+            world,
+            clock,
+            copy: Copy::synced(world),
+            cycles: Vec::new(),
+            moves,
+        }
+    }
+
+    /// How many rounds the world has; the last may be cut short.
+    pub fn rounds(&self) -> u32 {
+        let (span, round) = ((self.world.end() - self.world.start()).micros(), self.clock.round().micros());
+        u32::try_from((span + round - 1) / round.max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Plays round `number`, counting from 1.
+    pub fn round(&mut self, number: u32) {
+        let length = self.clock.round();
+        let start = self.world.start() + length.times(i64::from(number) - 1);
+        let end = (start + length).min(self.world.end());
+        let round = Round::of(number, start, end, self.clock.polls_per_round());
+        self.cycles.push(Cycle::default());
+        match self.clock {
+            Clock::Cycles { .. } => {
+                self.move_sources(end);
+                self.scheduler.tell(end, Event::Round(round));
+                while let Next::Poll(source, purpose) = self.scheduler.next(end) {
+                    self.poll(end, source, purpose, round);
+                }
+            }
+            Clock::Continuous { .. } => self.flow(round),
+        }
+    }
+
+    fn flow(&mut self, round: Round) {
+        let mut now = round.start;
+        self.move_sources(now);
+        self.scheduler.tell(now, Event::Round(round));
+        while now < round.end {
+            let next_move = self.moves.last().map_or(Time::MAX, |&(at, _)| at);
+            now = match self.scheduler.next(now) {
+                Next::Poll(source, purpose) => {
+                    self.poll(now, source, purpose, round);
+                    continue;
+                }
+                Next::WaitUntil(until) => until.max(now + Span::TICK).min(next_move),
+                Next::WaitForAnswer | Next::RoundOver => next_move,
+            };
+            if now < round.end {
+                self.move_sources(now);
+            }
+        }
+    }
+
+    /// Sources come and go up to `now`.
+    fn move_sources(&mut self, now: Time) {
+        while let Some((at, movement)) = self.moves.pop_if(|&mut (at, _)| at <= now) {
+            match movement {
+                Move::Enter(source) => {
+                    let place = self.world.place(source);
+                    let facts = Facts {
+                        site: place.site,
+                        host: place.host,
+                        importance: place.importance,
+                        known: place.enters <= self.world.start(),
+                    };
+                    self.scheduler.tell(at, Event::Entered(source, facts));
+                }
+                Move::Leave(source) => self.scheduler.tell(at, Event::Left(source)),
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Time, source: SourceIx, purpose: Purpose, round: Round) {
+        self.scheduler.tell(now, Event::Sent(source, purpose));
+        let seen = self.copy.look(source, now);
+        let (since, changed) = match self.clock {
+            Clock::Cycles { count: Count::PerCycle, .. } => {
+                (Some(round.start), self.world.changed(source, round.start, round.end))
+            }
+            _ => (seen.since, seen.unseen > 0),
+        };
+        let verdict = match (seen.first, changed) {
+            (true, _) => Verdict::First,
+            (false, true) => Verdict::Changed,
+            (false, false) => Verdict::Same,
+        };
+        self.book(source, verdict);
+        let since = since.filter(|_| verdict != Verdict::First);
+        let heard = Observation { source, purpose, sent: now, since, verdict };
+        self.scheduler.tell(now, Event::Heard(heard));
+    }
+
+    fn book(&mut self, source: SourceIx, verdict: Verdict) {
+        let Some(cycle) = self.cycles.last_mut() else { return };
+        cycle.polls += 1;
+        if verdict != Verdict::First {
+            let importance = self.world.place(source).importance;
+            cycle.judged += 1;
+            cycle.weight += importance;
+            if verdict == Verdict::Changed {
+                cycle.changed += 1;
+                cycle.weight_changed += importance;
+            }
+        }
+    }
+
+    /// Closes the books.
+    pub fn finish(self, began: Instant) -> Score {
+        let decide_seconds = began.elapsed().as_secs_f64();
+        let mut weights: Vec<f64> =
+            self.world.sources().map(|source| self.world.place(source).importance).collect();
+        weights.sort_by(|a, b| b.total_cmp(a));
+        let judged = |cycle: &Cycle| usize::try_from(cycle.judged).unwrap_or(usize::MAX);
+        let best_weight =
+            self.cycles.iter().map(|cycle| weights.iter().take(judged(cycle)).sum()).collect();
+        Score {
+            cycles: self.cycles,
+            best_weight,
+            changes: self.world.total_changes() as u64,
+            quality: self.copy.finish(),
+            decide_seconds,
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What we believe about every source. Held by the scheduler, not by a policy, so that P(stale) exists
+//! whatever policy decides.
+//!
+//! Per source: the last moment its state was known, and a Gamma belief about its change rate
+//! ([`dynamics::rate`]), begun at the first informative look. Paper: CN-X4, B5
+//! (`docs/papers/cho-ntoulas-2002.md`).
+
+use dynamics::rate::Belief;
+use serde::{Deserialize, Serialize};
+
+use crate::{Facts, Observation, SourceIx, Time, Verdict};
+
+/// Questions a policy may ask about a source.
+pub trait Beliefs {
+    /// P(it changed at least once in (from, to]); WIC's π.
+    fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64;
+    /// P(our copy is stale at `now`); 1 for a source never seen.
+    fn stale(&self, source: SourceIx, now: Time) -> f64;
+    /// What a poll at `now` is worth when captured changes count, times importance.
+    fn value(&self, source: SourceIx, now: Time) -> f64;
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Mind {
+    belief: Option<Belief>,
+    /// When its state was last known; `None` if never.
+    known_at: Option<Time>,
+    importance: f64,
+}
+
+const BLANK: Mind = Mind { belief: None, known_at: None, importance: 1.0 };
+
+/// Beliefs about all sources, by ordinal.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Learner {
+    minds: Vec<Mind>,
+}
+
+impl Learner {
+    pub(crate) fn entered(&mut self, now: Time, source: SourceIx, facts: &Facts) {
+        if source.ix() >= self.minds.len() {
+            self.minds.resize(source.ix() + 1, BLANK);
+        }
+        let mind = &mut self.minds[source.ix()];
+        mind.importance = facts.importance;
+        if facts.known && mind.known_at.is_none() {
+            mind.known_at = Some(now);
+        }
+    }
+
+    /// A source that comes back starts from nothing.
+    pub(crate) fn left(&mut self, source: SourceIx) {
+        if let Some(mind) = self.minds.get_mut(source.ix()) {
+            *mind = BLANK;
+        }
+    }
+
+    pub(crate) fn heard(&mut self, heard: &Observation) {
+        let Some(mind) = self.minds.get_mut(heard.source.ix()) else { return };
+        let changed = match heard.verdict {
+            Verdict::Lost | Verdict::Unreadable => return,
+            Verdict::First => None,
+            Verdict::Same => Some(false),
+            Verdict::Changed => Some(true),
+        };
+        mind.known_at = Some(heard.sent);
+        if let (Some(changed), Some(since)) = (changed, heard.since) {
+            let gap = (heard.sent - since).secs();
+            let prior = mind.belief.unwrap_or_else(|| Belief::at_first_look(gap));
+            mind.belief = Some(prior.after(gap, changed));
+        }
+    }
+
+    fn mind(&self, source: SourceIx) -> &Mind {
+        self.minds.get(source.ix()).unwrap_or(&BLANK)
+    }
+}
+
+impl Beliefs for Learner {
+    /// Before any informative look even odds are all we can say.
+    fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64 {
+        self.mind(source).belief.map_or(0.5, |belief| belief.chance((to - from).secs()))
+    }
+
+    fn stale(&self, source: SourceIx, now: Time) -> f64 {
+        self.mind(source).known_at.map_or(1.0, |known_at| self.chance(source, known_at, now))
+    }
+
+    fn value(&self, source: SourceIx, now: Time) -> f64 {
+        let mind = self.mind(source);
+        let worth = match (mind.known_at, mind.belief) {
+            (None, _) => 1.0,
+            (Some(_), None) => 0.5,
+            (Some(known_at), Some(belief)) => belief.capture_value((now - known_at).secs()),
+        };
+        mind.importance * worth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HostIx, Purpose, SiteIx};
+
+    const FACTS: Facts =
+        Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 2.0, known: false };
+
+    fn heard(since: Option<i64>, sent: i64, verdict: Verdict) -> Observation {
+        Observation {
+            source: SourceIx::FIRST,
+            purpose: Purpose::Look,
+            sent: Time::from_secs(sent),
+            since: since.map(Time::from_secs),
+            verdict,
+        }
+    }
+
+    #[test]
+    fn a_source_never_seen_is_stale_for_certain_and_worth_most() {
+        let mut learner = Learner::default();
+        learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
+        assert!((learner.stale(SourceIx::FIRST, Time::ZERO) - 1.0).abs() < 1e-12);
+        assert!((learner.value(SourceIx::FIRST, Time::ZERO) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_look_makes_it_fresh_and_time_makes_it_stale() {
+        let mut learner = Learner::default();
+        learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
+        learner.heard(&heard(None, 0, Verdict::First));
+        learner.heard(&heard(Some(0), 100, Verdict::Changed));
+        assert!(learner.stale(SourceIx::FIRST, Time::from_secs(100)) < 1e-12);
+        let (soon, late) = (Time::from_secs(110), Time::from_secs(500));
+        assert!(learner.stale(SourceIx::FIRST, soon) < learner.stale(SourceIx::FIRST, late));
+    }
+
+    #[test]
+    fn a_lost_or_unreadable_poll_teaches_nothing() {
+        let mut learner = Learner::default();
+        learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
+        learner.heard(&heard(None, 0, Verdict::First));
+        learner.heard(&heard(Some(0), 100, Verdict::Same));
+        let before = learner.stale(SourceIx::FIRST, Time::from_secs(300));
+        learner.heard(&heard(Some(100), 200, Verdict::Lost));
+        learner.heard(&heard(Some(100), 200, Verdict::Unreadable));
+        let after = learner.stale(SourceIx::FIRST, Time::from_secs(300));
+        assert!((before - after).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,46 @@
+//! What to poll next under a budget.
+//!
+//! | question | file | paper |
+//! | --- | --- | --- |
+//! | what can happen, and in what words is it told? | [`event`], [`source`], [`time`] | none: ours |
+//! | who owns budget, manners and beliefs, and asks the policy? | [`scheduler`] | none: ours |
+//! | may we spend now? may this host be asked now? | [`budget`], [`politeness`] | none: ours |
+//! | what do we believe about each source? | [`learner`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | which source next? | [`policy`], one file each below it | see each file |
+//!
+//! Pure: no clock, no thread, no file, no address. Time and chance are arguments; sources, sites and
+//! hosts are dense ordinals. The daemon and the lab drive this very crate, so a simulated year costs
+//! seconds and a journal replays to the same choices.
+//!
+//! ```
+//! use schedule::{Event, Facts, HostIx, Next, Purpose, Round, Scheduler, Settings, SiteIx, SourceIx, Time};
+//! use schedule::policy::Spec;
+//!
+//! let spec: Spec = "round-robin".parse()?;
+//! let mut scheduler = Scheduler::new(spec.build(1), Settings::default());
+//! let facts = Facts { site: SiteIx::new(0), host: HostIx::new(0), importance: 1.0, known: true };
+//! scheduler.tell(Time::ZERO, Event::Entered(SourceIx::new(0), facts));
+//! scheduler.tell(Time::ZERO, Event::Round(Round::of(1, Time::ZERO, Time::MAX, 1)));
+//! assert_eq!(scheduler.next(Time::ZERO), Next::Poll(SourceIx::new(0), Purpose::Look));
+//! # Ok::<(), schedule::spec::Mistake>(())
+//! ```
+
+pub mod time;
+pub mod source;
+pub mod event;
+pub mod chance;
+pub mod spec;
+pub mod budget;
+pub mod politeness;
+pub mod learner;
+pub mod policy;
+pub mod scheduler;
+
+pub use budget::Budget;
+pub use event::{Event, Gate, Next, Observation, Purpose, Round, Verdict, Why};
+pub use learner::Beliefs;
+pub use politeness::Manners;
+pub use policy::Policy;
+pub use scheduler::{Scheduler, Settings};
+pub use source::{Facts, HostIx, SiteIx, SourceIx};
+pub use time::{Span, Time};

@@ -1,0 +1,139 @@
+//! The command line: one file per command, and the rules all commands share.
+//!
+//! Results go to stdout (a table for people, one document with `--json`), everything else to stderr. Exit
+//! code 0: done; 1: could not; 2: asked wrongly.
+
+mod budget;
+mod simulate;
+mod table;
+mod trace;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use schedule::spec::Mistake;
+use serde::Serialize;
+
+/// A change-capture engine for web sources: decides when to poll which, within a budget.
+#[derive(Parser)]
+#[command(name = "tidewatch", version, propagate_version = true, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    voice: Voice,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Replay a trace or a made-up world under policies, with the oracle beside them
+    Simulate(simulate::Simulate),
+    /// Make a trace from git histories, or describe one
+    #[command(subcommand)]
+    Trace(trace::Trace),
+}
+
+/// How to speak.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Voice {
+    /// Print one JSON document with stable keys instead of a table
+    #[arg(long, global = true)]
+    json: bool,
+    /// No progress and no remarks on stderr
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+/// Why a command ended without its result.
+pub(crate) enum Failure {
+    /// The question makes no sense: exit code 2.
+    Asked(String),
+    /// It could not be done: exit code 1.
+    Could(anyhow::Error),
+}
+
+impl From<Mistake> for Failure {
+    fn from(mistake: Mistake) -> Self {
+        Self::Asked(mistake.to_string())
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure
+where
+    E: NotAMistake,
+{
+    fn from(error: E) -> Self {
+        Self::Could(error.into())
+    }
+}
+
+/// Errors that mean "could not", as opposed to a [`Mistake`] in the question.
+pub(crate) trait NotAMistake {}
+impl NotAMistake for anyhow::Error {}
+impl NotAMistake for io::Error {}
+impl NotAMistake for serde_json::Error {}
+impl NotAMistake for lab::trace::Error {}
+impl NotAMistake for lab::figure::Error {}
+
+/// Parses, runs, reports.
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Simulate(simulate) => simulate.run(cli.voice),
+        Command::Trace(trace) => trace.run(cli.voice),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Asked(problem)) => complain(&problem, 2),
+        Err(Failure::Could(error)) => {
+            // a reader that has seen enough (`| head`) is no failure
+            let closed = |cause: &(dyn std::error::Error + 'static)| {
+                cause.downcast_ref::<io::Error>().is_some_and(|why| why.kind() == io::ErrorKind::BrokenPipe)
+            };
+            if error.chain().any(closed) {
+                return ExitCode::SUCCESS;
+            }
+            complain(&format!("{error:#}"), 1)
+        }
+    }
+}
+
+fn complain(problem: &str, code: u8) -> ExitCode {
+    let _ = writeln!(io::stderr(), "tidewatch: {problem}");
+    ExitCode::from(code)
+}
+
+impl Voice {
+    /// The result, to stdout.
+    fn say(self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", text.trim_end())?;
+        out.flush()?;
+        Ok(())
+    }
+
+    /// The result as one document.
+    fn document(self, value: &impl Serialize) -> Result<(), Failure> {
+        self.say(&serde_json::to_string_pretty(value)?)
+    }
+
+    /// A remark that is not the result.
+    fn remark(self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
+    /// A bar on a terminal's stderr; silent elsewhere.
+    fn progress(self, total: u64, what: &'static str) -> ProgressBar {
+        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len} {eta}");
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_message(what);
+        match style {
+            Ok(style) => bar.with_style(style.progress_chars("━╸─")),
+            Err(_) => bar,
+        }
+    }
+}

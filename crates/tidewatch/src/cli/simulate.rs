@@ -1,0 +1,306 @@
+//! `tidewatch simulate`: policies side by side on a trace or a world, two clocks, one scheduler.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use jiff::civil;
+use jiff::tz::TimeZone;
+use lab::compare::{self, Comparison, Contender, Ground, Standing};
+use lab::run::{Clock, Count};
+use lab::trace::{Kinds, Present, Trace};
+use lab::world::World;
+use lab::{figure, synth};
+use schedule::spec::{Mistake, split};
+use schedule::{Span, policy};
+
+use super::budget::Budget;
+use super::table::{self, count, duration, with_interval};
+use super::{Failure, Voice};
+
+/// Replays a trace or a world under policies and scores them.
+///
+/// Without arguments: the sampling paper's main experiment on its synthetic world.
+///
+/// Cycles: `--cycle 30d --cycles 24 --budget 28%` makes every poll of a cycle at the cycle's end.
+/// Continuous: `--budget 600/h` or `28%/30d` spreads polls over time.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Simulate {
+    /// Trace directory to replay
+    #[arg(long, value_name = "DIR", conflicts_with = "world")]
+    trace: Option<PathBuf>,
+    /// Made-up world, e.g. `v-shaped(sites=100,pages=20000)`; `list` shows them
+    #[arg(long, value_name = "SPEC")]
+    world: Option<String>,
+    /// Comma-separated, e.g. `round-robin,greedy(samples=5),oracle`; `list` shows them, `all` runs them
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    policies: String,
+    /// Polls per cycle (`28%`, `100000`) or flowing (`600/h`, `28%/30d`) [default: 28%]
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+    /// Length of a cycle, e.g. `30d` [default: 30d; 1d when polls flow]
+    #[arg(long, value_name = "SPAN")]
+    cycle: Option<String>,
+    /// How many cycles [default: as many as the trace has; 5 for a world]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    cycles: Option<u32>,
+    /// First day or moment of a trace, UTC, e.g. `2023-07-01` [default: where the trace begins]
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// What a poll sees and scores [default: since-last]
+    #[arg(long, value_enum)]
+    count: Option<CountArg>,
+    /// Which sources of a trace take part [default: throughout in cycles, any when polls flow]
+    #[arg(long, value_enum)]
+    present: Option<PresentArg>,
+    /// Which kinds of update count as a change
+    #[arg(long, value_name = "KINDS", default_value = "change,bulk")]
+    kinds: String,
+    /// Run with seeds 1 to N; intervals are over seeds
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    seeds: u64,
+    /// Draw the ChangeRatio of every policy into this SVG file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  tidewatch simulate
+  tidewatch simulate --world 'bursts(sites=50,pages=5000)' --cycles 24 --budget 10%
+  tidewatch simulate --trace DIR --from 2023-07-01 --cycles 24 --budget 28% --count per-cycle
+  tidewatch simulate --trace DIR --budget 1%/1d --policies round-robin,oracle --json";
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CountArg {
+    /// This cycle's change flag: the papers' rule, which no live poller could see
+    PerCycle,
+    /// Changed since the last look: what the daemon lives with
+    SinceLast,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PresentArg {
+    /// Sources and sites there over the whole window
+    Throughout,
+    /// They come and go
+    Any,
+}
+
+/// The built-in run: CN-52's setting.
+const BUILT_IN: &str = "--world v-shaped --cycles 5 --budget 100000 --count per-cycle";
+
+impl Simulate {
+    pub(crate) fn run(mut self, voice: Voice) -> Result<(), Failure> {
+        if self.policies.trim() == "list" {
+            return voice.say(&policy_list());
+        }
+        if self.world.as_deref() == Some("list") {
+            return voice.say(&world_list());
+        }
+        if self.trace.is_none() && self.world.is_none() {
+            self.fill_in(voice);
+        }
+        let contenders = contenders(&self.policies)?;
+        let budget: Budget = self.budget.as_deref().unwrap_or("28%").parse()?;
+        let cycle = self.cycle(budget)?;
+        let ground = self.ground(budget, cycle, voice)?;
+        let clock = self.clock(budget, cycle)?;
+        let rounds = u64::from(ground.rounds) * self.seeds * contenders.len() as u64;
+        let bar = voice.progress(rounds, "simulating");
+        let comparison = compare::compare(&ground.ground, &clock, &contenders, self.seeds, &|| bar.inc(1));
+        bar.finish_and_clear();
+        if let Some(path) = &self.plot {
+            figure::comparison(&comparison, path)?;
+            voice.remark(&format!("drew {}", path.display()));
+        }
+        if voice.json { voice.document(&comparison) } else { voice.say(&report(&comparison, cycle)) }
+    }
+
+    fn fill_in(&mut self, voice: Voice) {
+        voice.remark(&format!("a built-in world, the sampling paper's setting: {BUILT_IN}"));
+        self.world = Some("v-shaped".to_owned());
+        self.budget.get_or_insert_with(|| "100000".to_owned());
+        self.cycles.get_or_insert(5);
+        if self.budget.as_deref().is_some_and(|budget| !budget.contains('/')) {
+            self.count.get_or_insert(CountArg::PerCycle);
+        }
+    }
+
+    fn cycle(&self, budget: Budget) -> Result<Span, Mistake> {
+        let default = if budget.per.is_some() { "1d" } else { "30d" };
+        let cycle: Span = self.cycle.as_deref().unwrap_or(default).parse()?;
+        if cycle < Span::from_secs(1) {
+            return Err(Mistake("a cycle must last at least one second".to_owned()));
+        }
+        Ok(cycle)
+    }
+
+    fn clock(&self, budget: Budget, cycle: Span) -> Result<impl Fn(&World) -> Clock + Sync + use<>, Mistake> {
+        let count = match self.count {
+            Some(CountArg::PerCycle) if budget.per.is_some() => {
+                let problem = "`--count per-cycle` needs polls per cycle; a flow of polls counts since the last look";
+                return Err(Mistake(problem.to_owned()));
+            }
+            Some(CountArg::PerCycle) => Count::PerCycle,
+            Some(CountArg::SinceLast) | None => Count::SinceLast,
+        };
+        Ok(move |world: &World| match budget.per {
+            // more polls than sources would only repeat what was just seen
+            None => Clock::Cycles { length: cycle, polls: budget.per_cycle(world.len()).min(world.len() as u64), count },
+            Some(per) => {
+                let (polls, per) = budget.flow(world.len(), per);
+                Clock::Continuous { polls, per, round: cycle }
+            }
+        })
+    }
+
+    fn ground(&self, budget: Budget, cycle: Span, voice: Voice) -> Result<Grounded, Failure> {
+        let Some(dir) = &self.trace else {
+            let spec: synth::Spec = self.world.as_deref().unwrap_or("v-shaped").parse()?;
+            if self.from.is_some() || self.present.is_some() {
+                return Err(Failure::Asked("`--from` and `--present` cut a trace; a world has neither".to_owned()));
+            }
+            let cycles = self.cycles.unwrap_or(5);
+            return Ok(Grounded { ground: Ground::Drawn { spec, cycle, cycles }, rounds: cycles });
+        };
+        let kinds: Kinds = self.kinds.parse()?;
+        let trace = Trace::read(dir)?;
+        let window = self.window(&trace, cycle)?;
+        let present = match self.present {
+            Some(PresentArg::Throughout) => Present::Throughout,
+            Some(PresentArg::Any) => Present::Any,
+            None if budget.per.is_some() => Present::Any,
+            None => Present::Throughout,
+        };
+        let world = trace.world(window.from, window.to, present, kinds);
+        if world.is_empty() {
+            voice.remark("no source takes part in this window; try `--present any` or another `--from`");
+        }
+        Ok(Grounded { ground: Ground::Fixed(Arc::new(world)), rounds: window.cycles })
+    }
+
+    fn window(&self, trace: &Trace, cycle: Span) -> Result<Window, Failure> {
+        let length = cycle.micros() / 1_000_000;
+        if Span::from_secs(length) != cycle {
+            return Err(Failure::Asked("a trace has whole seconds, so its cycle must be a whole number of them".to_owned()));
+        }
+        let Some((start, end)) = trace.span() else {
+            let from = self.from.as_deref().map_or(Ok(0), moment)?;
+            let cycles = self.cycles.unwrap_or(1);
+            return Ok(Window { from, to: from + length * i64::from(cycles), cycles });
+        };
+        let from = self.from.as_deref().map_or(Ok(start), moment)?;
+        let whole = u32::try_from((end - from).max(0) / length).unwrap_or(u32::MAX);
+        let cycles = self.cycles.unwrap_or(whole);
+        if cycles == 0 || from >= end || i64::from(cycles - 1) * length > end - from {
+            return Err(Failure::Asked(format!(
+                "the trace covers {} to {}; no window of {} cycles of {cycle} fits behind {}",
+                date(start),
+                date(end),
+                cycles.max(1),
+                date(from)
+            )));
+        }
+        Ok(Window { from, to: from + length * i64::from(cycles), cycles })
+    }
+}
+
+struct Grounded {
+    ground: Ground,
+    rounds: u32,
+}
+
+struct Window {
+    from: i64,
+    to: i64,
+    cycles: u32,
+}
+
+fn contenders(text: &str) -> Result<Vec<Contender>, Mistake> {
+    if text.trim() == "all" {
+        return Ok(Contender::all());
+    }
+    let list: Vec<Contender> = split(text)?.into_iter().map(str::parse).collect::<Result<_, _>>()?;
+    if list.is_empty() {
+        return Err(Mistake("`--policies` names no policy; `--policies list` shows them".to_owned()));
+    }
+    Ok(list)
+}
+
+/// `2023-07-01` or `2023-07-01T12:00:00Z`, as seconds since 1970.
+pub(crate) fn moment(text: &str) -> Result<i64, Mistake> {
+    let text = text.trim();
+    let day = text.parse::<civil::Date>().ok().and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+    let stamp = day.map(|day| day.timestamp()).or_else(|| text.parse().ok());
+    stamp
+        .map(jiff::Timestamp::as_second)
+        .ok_or_else(|| Mistake(format!("`{text}` is not a date; write `2023-07-01` or `2023-07-01T12:00:00Z`")))
+}
+
+/// Seconds since 1970 as a day.
+pub(crate) fn date(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| seconds.to_string(), |stamp| stamp.to_zoned(TimeZone::UTC).date().to_string())
+}
+
+fn policy_list() -> String {
+    let mut table = table::table(&["policy", "settings (default)", "what it does", "from"]);
+    for entry in policy::LIST.iter().chain(&compare::BOUNDS) {
+        let settings = if entry.settings.is_empty() { "–" } else { entry.settings };
+        table.add_row([entry.name, settings, entry.about, entry.from]);
+    }
+    table.to_string()
+}
+
+fn world_list() -> String {
+    let mut table = table::table(&["world", "settings (default)", "what it is"]);
+    for (name, settings, about) in synth::LIST {
+        table.add_row([name, settings, about]);
+    }
+    table.to_string()
+}
+
+/// The table: policies best first, bounds last, the best of each column starred.
+fn report(comparison: &Comparison, cycle: Span) -> String {
+    let mut standings: Vec<&Standing> = comparison.policies.iter().collect();
+    let rank = |standing: &Standing| standing.change_ratio.mean.unwrap_or(-1.0);
+    standings.sort_by(|a, b| a.bound.cmp(&b.bound).then(rank(b).total_cmp(&rank(a))));
+    let mut table =
+        table::table(&["policy", "ChangeRatio", "change recall", "freshness", "age", "polls", "time"]);
+    let best = |value: &dyn Fn(&Standing) -> Option<f64>| {
+        standings.iter().filter(|s| !s.bound).filter_map(|s| value(s)).fold(f64::NEG_INFINITY, f64::max)
+    };
+    let ratio = |s: &Standing| s.change_ratio.mean;
+    let recall = |s: &Standing| s.change_recall.mean;
+    let fresh = |s: &Standing| s.freshness.mean;
+    let young = |s: &Standing| s.age_seconds.mean.map(|age| -age);
+    let tops = [best(&ratio), best(&recall), best(&fresh), best(&young)];
+    for s in &standings {
+        let star = |value: Option<f64>, top: f64| {
+            if !s.bound && value.is_some_and(|value| value >= top) { "★ " } else { "" }
+        };
+        let ratio_summary = lab::score::Summary { mean: s.change_ratio.mean, ci95: s.change_ratio.ci95 };
+        let name = if s.bound { format!("{} (bound)", s.policy) } else { s.policy.clone() };
+        table.add_row([
+            name,
+            star(ratio(s), tops[0]).to_owned() + &with_interval(&ratio_summary),
+            star(recall(s), tops[1]).to_owned() + &with_interval(&s.change_recall),
+            star(fresh(s), tops[2]).to_owned() + &with_interval(&s.freshness),
+            star(young(s), tops[3]).to_owned() + &s.age_seconds.mean.map_or("–".to_owned(), duration),
+            format!("{:.0}", s.polls),
+            duration(s.decide_seconds),
+        ]);
+    }
+    let heading = format!(
+        "{} sources on {} sites, {} cycles of {cycle}, {} polls each, {} seed{}",
+        count(comparison.sources),
+        count(comparison.sites),
+        comparison.cycles,
+        count(usize::try_from(comparison.budget_per_cycle).unwrap_or(usize::MAX)),
+        comparison.seeds,
+        if comparison.seeds == 1 { "" } else { "s; ± is the 95 % interval over them" }
+    );
+    format!("{heading}\n{table}")
+}

@@ -1,0 +1,65 @@
+//! Numbers and tables as people like to read them.
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use lab::score::Summary;
+
+/// A table with a heading; the first column to the left, the others to the right.
+pub(crate) fn table(heading: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(heading.iter().enumerate().map(|(at, &text)| {
+        Cell::new(text).set_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right })
+    }));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// `0.341 ±0.002`; a dash where there is no value.
+pub(crate) fn with_interval(summary: &Summary) -> String {
+    match (summary.mean, summary.ci95) {
+        (None, _) => "–".to_owned(),
+        (Some(mean), Some([low, high])) if high - low >= 0.001 => {
+            format!("{mean:.3} ±{:.3}", (high - low) / 2.0)
+        }
+        (Some(mean), _) => format!("{mean:.3}"),
+    }
+}
+
+/// `3.2 d`, `14 min`, `0 s`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s")];
+    match units.into_iter().find(|&(size, _)| seconds >= size) {
+        Some((size, unit)) if seconds / size < 9.95 => format!("{:.1} {unit}", seconds / size),
+        Some((size, unit)) => format!("{:.0} {unit}", seconds / size),
+        None if seconds < 0.0005 => "0 s".to_owned(),
+        None => format!("{:.0} ms", seconds * 1e3),
+    }
+}
+
+/// `1,888,128`
+pub(crate) fn count(n: usize) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_durations_read_well() {
+        assert_eq!(count(1_888_128), "1,888,128");
+        assert_eq!(count(999), "999");
+        assert_eq!([0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration), ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]);
+    }
+}
