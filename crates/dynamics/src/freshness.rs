@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn the_series_meets_the_closed_form_where_they_join() {
-        for form in [periodic_freshness, periodic_age_of_first_change, periodic_age_of_last_change] {
+        for form in [periodic_freshness, periodic_age_of_first_change, periodic_age_of_last_change]
+        {
             let (below, above) = (form(SMALL * 0.999_999, 1.0), form(SMALL * 1.000_001, 1.0));
             assert!((below - above).abs() < 1e-8, "{below} {above}");
         }

@@ -84,7 +84,9 @@ impl Process {
     /// E\[U\]
     pub fn mean(self) -> f64 {
         match self {
-            Self::Exponential { mean } | Self::Pareto { mean, .. } | Self::Weibull { mean, .. } => mean,
+            Self::Exponential { mean } | Self::Pareto { mean, .. } | Self::Weibull { mean, .. } => {
+                mean
+            }
             Self::Constant { period } => period,
         }
     }
@@ -205,7 +207,10 @@ mod tests {
         for process in PROCESSES {
             if !matches!(process, Process::Constant { .. }) {
                 let draws = (0..20_000).map(|_| process.sample_interval(&mut rng)).collect();
-                assert!(distance(draws, |x| process.interval_cdf(x)) < 0.0138, "F_U of {process:?}");
+                assert!(
+                    distance(draws, |x| process.interval_cdf(x)) < 0.0138,
+                    "F_U of {process:?}"
+                );
             }
             let waits = (0..20_000).map(|_| process.sample_wait(&mut rng)).collect();
             assert!(distance(waits, |x| process.age_cdf(x)) < 0.0138, "G_U of {process:?}");
@@ -235,7 +240,10 @@ mod tests {
         assert_eq!(Process::Exponential { mean: 0.0 }.checked(), Err(InvalidProcess::Mean));
         assert_eq!(Process::Exponential { mean: f64::NAN }.checked(), Err(InvalidProcess::Mean));
         assert_eq!(Process::Pareto { mean: 1.0, shape: 1.0 }.checked(), Err(InvalidProcess::Shape));
-        assert_eq!(Process::Weibull { mean: 1.0, shape: 0.0 }.checked(), Err(InvalidProcess::Shape));
+        assert_eq!(
+            Process::Weibull { mean: 1.0, shape: 0.0 }.checked(),
+            Err(InvalidProcess::Shape)
+        );
     }
 
     proptest! {

@@ -43,6 +43,11 @@ impl Belief {
         Self::new(PRIOR_SHAPE, PRIOR_SHAPE * interval.max(f64::MIN_POSITIVE))
     }
 
+    /// (a, b)
+    pub fn parameters(self) -> (f64, f64) {
+        (self.a, self.b)
+    }
+
     /// E\[λ\]
     pub fn mean(self) -> f64 {
         self.a / self.b

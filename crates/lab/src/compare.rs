@@ -7,12 +7,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use schedule::Span;
 use schedule::policy;
 use schedule::spec::Mistake;
-use schedule::Span;
 use serde::Serialize;
 
-use crate::oracle::Oracle;
+use crate::oracle::{Deadlines, Flags};
 use crate::run::{self, Clock, Count};
 use crate::score::{Cycle, Score, Summary, mean};
 use crate::synth;
@@ -52,11 +52,7 @@ impl FromStr for Contender {
 impl Contender {
     /// Every policy and bound, with default settings.
     pub fn all() -> Vec<Self> {
-        policy::LIST
-            .iter()
-            .chain(&BOUNDS)
-            .filter_map(|entry| entry.name.parse().ok())
-            .collect()
+        policy::LIST.iter().chain(&BOUNDS).filter_map(|entry| entry.name.parse().ok()).collect()
     }
 
     /// Knows more than any live program could.
@@ -68,13 +64,15 @@ impl Contender {
     pub fn run(&self, world: &Arc<World>, clock: Clock, seed: u64, tick: &dyn Fn()) -> Score {
         match &self.kind {
             Kind::Live(spec) => run::run(world, spec.build(seed), clock, tick),
-            Kind::Oracle => {
-                let (count, fills) = match clock {
-                    Clock::Cycles { count, .. } => (count, true),
-                    Clock::Continuous { .. } => (Count::SinceLast, false),
-                };
-                run::run(world, Oracle::new(Arc::clone(world), count, fills), clock, tick)
-            }
+            Kind::Oracle => match clock {
+                Clock::Cycles { count: Count::PerCycle, .. } => {
+                    run::run(world, Flags::new(Arc::clone(world)), clock, tick)
+                }
+                Clock::Cycles { .. } => run::run(world, Deadlines::new(world, false), clock, tick),
+                Clock::Continuous { .. } => {
+                    run::run(world, Deadlines::new(world, true), clock, tick)
+                }
+            },
         }
     }
 }
@@ -169,11 +167,14 @@ pub struct Ratio {
 
 impl Standing {
     fn of(contender: &Contender, scores: &[&Score], weighted: bool) -> Self {
-        let over = |part: fn(&Score) -> Option<f64>| Summary::of(scores.iter().map(|score| part(score)));
+        let over =
+            |part: fn(&Score) -> Option<f64>| Summary::of(scores.iter().map(|score| part(score)));
         let ratio = over(Score::change_ratio);
         let cycles = scores.iter().map(|score| score.cycles.len()).max().unwrap_or(0);
         let by_cycle = (0..cycles)
-            .map(|c| mean(scores.iter().filter_map(|score| score.cycles.get(c).and_then(Cycle::ratio))))
+            .map(|c| {
+                mean(scores.iter().filter_map(|score| score.cycles.get(c).and_then(Cycle::ratio)))
+            })
             .collect();
         let seeds = scores.len().max(1) as f64;
         Self {
@@ -182,7 +183,9 @@ impl Standing {
             change_ratio: Ratio {
                 mean: ratio.mean,
                 ci95: ratio.ci95,
-                sd_between_cycles: mean(scores.iter().filter_map(|score| score.change_ratio_deviation())),
+                sd_between_cycles: mean(
+                    scores.iter().filter_map(|score| score.change_ratio_deviation()),
+                ),
                 by_cycle,
             },
             weighted_change_ratio: weighted.then(|| over(Score::weighted_change_ratio)),
@@ -212,7 +215,10 @@ pub fn compare(
             let world = ground.world(seed);
             let clock = clock(&world);
             let run = |who: &Contender| who.run(&world, clock, seed, &|| tick());
-            Seed { scores: contenders.par_iter().map(run).collect(), facts: Facts::of(&world, clock) }
+            Seed {
+                scores: contenders.par_iter().map(run).collect(),
+                facts: Facts::of(&world, clock),
+            }
         })
         .collect();
     let scores_of = |who: usize| runs.iter().map(|run| &run.scores[who]).collect::<Vec<_>>();

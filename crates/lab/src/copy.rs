@@ -63,10 +63,11 @@ pub struct Copy<'w> {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     /// The next change we have not seen, as an index into the source's changes.
-    unseen: usize,
-    /// Up to here the integrals are done.
+    unseen: u32,
+    /// Not looked at since it came.
+    unknown: bool,
+    /// Up to here the integrals are done; the last look, unless it is unknown.
     counted: Time,
-    looked: Option<Time>,
 }
 
 impl<'w> Copy<'w> {
@@ -77,7 +78,7 @@ impl<'w> Copy<'w> {
             .map(|source| {
                 let enters = world.place(source).enters;
                 let counted = enters.max(world.start());
-                Held { unseen: 0, counted, looked: (enters <= world.start()).then_some(counted) }
+                Held { unseen: 0, unknown: enters > world.start(), counted }
             })
             .collect();
         Self { world, held, plain: Quality::default(), weighted: Quality::default() }
@@ -85,36 +86,38 @@ impl<'w> Copy<'w> {
 
     /// Looks at a source at `now`: the copy becomes what the source is.
     pub fn look(&mut self, source: SourceIx, now: Time) -> Seen {
+        let before = self.held[source.ix()];
         let unseen = self.count(source, now);
         let held = &mut self.held[source.ix()];
-        let since = held.looked.replace(now);
-        held.unseen += unseen;
-        Seen { first: since.is_none(), unseen, since }
+        held.unseen += u32::try_from(unseen).unwrap_or(u32::MAX);
+        held.unknown = false;
+        held.counted = now.max(held.counted);
+        Seen { first: before.unknown, unseen, since: (!before.unknown).then_some(before.counted) }
     }
 
     /// Adds the time from where the integrals stopped to `now`; how many changes are unseen by then.
     fn count(&mut self, source: SourceIx, now: Time) -> usize {
         let place = self.world.place(source);
-        let Held { unseen, counted, looked } = self.held[source.ix()];
-        let changes = &self.world.changes(source)[unseen..];
+        let Held { unseen, unknown, counted } = self.held[source.ix()];
+        let changes = &self.world.changes(source)[unseen as usize..];
         let missed = &changes[..changes.partition_point(|&t| t <= now)];
         let until = now.min(place.leaves).min(self.world.end());
         if until > counted {
             let mut part = Quality { life: (until - counted).secs(), ..Quality::default() };
-            let first = if looked.is_some() { missed.first().copied() } else { Some(counted) };
-            match first {
+            match if unknown { Some(counted) } else { missed.first().copied() } {
                 None => part.fresh = part.life,
                 Some(first) => {
                     part.fresh = (first - counted).secs();
                     part.age_of_first = (until - first).secs().powi(2) / 2.0;
-                    let starts = looked.is_none().then_some(counted).into_iter().chain(missed.iter().copied());
+                    let starts =
+                        unknown.then_some(counted).into_iter().chain(missed.iter().copied());
                     let ends = starts.clone().skip(1).chain([until]);
-                    part.age_of_last = starts.zip(ends).map(|(a, b)| (b - a).secs().powi(2) / 2.0).sum();
+                    part.age_of_last =
+                        starts.zip(ends).map(|(a, b)| (b - a).secs().powi(2) / 2.0).sum();
                 }
             }
             self.plain.add(&part, 1.0);
-            self.weighted.add(&part, place.importance);
-            self.held[source.ix()].counted = until;
+            self.weighted.add(&part, f64::from(place.importance));
         }
         missed.len()
     }

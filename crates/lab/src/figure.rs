@@ -86,7 +86,8 @@ fn by_cycle(area: &Area<'_>, comparison: &Comparison) -> Drawn {
         .draw()?;
     for (at, standing) in comparison.policies.iter().enumerate() {
         let points = standing.change_ratio.by_cycle.iter().enumerate();
-        let points: Vec<(f64, f64)> = points.filter_map(|(c, y)| y.map(|y| ((c + 1) as f64, y))).collect();
+        let points: Vec<(f64, f64)> =
+            points.filter_map(|(c, y)| y.map(|y| ((c + 1) as f64, y))).collect();
         let style = colour(comparison, at).stroke_width(if standing.bound { 1 } else { 2 });
         chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
         if points.len() < 40 {
@@ -119,11 +120,17 @@ fn league(area: &Area<'_>, comparison: &Comparison) -> Drawn {
     for (at, standing) in comparison.policies.iter().enumerate() {
         let y = (rows - at) as f64 - 0.5;
         let mean = standing.change_ratio.mean.unwrap_or(0.0);
-        let bar = Rectangle::new([(0.0, y - 0.32), (mean, y - 0.05)], colour(comparison, at).mix(0.85).filled());
+        let bar = Rectangle::new(
+            [(0.0, y - 0.32), (mean, y - 0.05)],
+            colour(comparison, at).mix(0.85).filled(),
+        );
         chart.draw_series([bar])?;
         if let Some([low, high]) = standing.change_ratio.ci95 {
             let middle = y - 0.185;
-            chart.draw_series([PathElement::new([(low, middle), (high, middle)], INK.stroke_width(2))])?;
+            chart.draw_series([PathElement::new(
+                [(low, middle), (high, middle)],
+                INK.stroke_width(2),
+            )])?;
         }
         let left = Pos::new(HPos::Left, VPos::Bottom);
         let style = TextStyle::from((FONT, 14).into_font()).color(&INK).pos(left);
@@ -143,7 +150,9 @@ pub fn trace(info: &Info, path: &Path) -> Result<(), Error> {
         let (left, right) = area.split_horizontally(520);
         let changes: Vec<f64> = info.changes_by_cycle.iter().map(|&n| n as f64).collect();
         let days = info.cycle_seconds / 86_400.0;
-        columns(&left, &format!("changes in each {days:.0} days"), &changes, &|at| format!("{at:.0}"))?;
+        columns(&left, &format!("changes in each {days:.0} days"), &changes, &|at| {
+            format!("{at:.0}")
+        })?;
         let shares: Vec<f64> = info.share_histogram.iter().map(|&n| n as f64).collect();
         let title = "share ρ of a site's sources that change in a cycle";
         columns(&right, title, &shares, &|at| format!("{:.1}", at / 10.0))

@@ -11,12 +11,12 @@
 //! Synchronous, files only: no network, no store, no clock but the world's own. A policy cannot cheat
 //! here, because it hears nothing but what a poll would have told it.
 
-pub mod world;
-pub mod synth;
-pub mod trace;
+pub mod compare;
 pub mod copy;
-pub mod score;
+pub mod figure;
 pub mod oracle;
 pub mod run;
-pub mod compare;
-pub mod figure;
+pub mod score;
+pub mod synth;
+pub mod trace;
+pub mod world;

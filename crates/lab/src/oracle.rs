@@ -1,14 +1,16 @@
-//! The oracle: what a poller who knew every change could have captured. A bound, lab only.
+//! The oracles: what a poller who knew every change could have captured. Bounds, lab only.
 //!
-//! Each version is a job: it can be captured from the moment of its change until the next change
-//! overwrites it. At every poll the oracle takes, among the versions now waiting, the one that will be
-//! overwritten first. For jobs of one poll each this *earliest deadline first* rule captures as many as
-//! any schedule with the same poll times can (a maximum matching of a convex bipartite graph, Glover
-//! 1967). So it bounds change recall and the number of changed downloads. It does not bound freshness or
-//! age: for those it is only a well-informed competitor.
+//! [`Flags`] is for per-cycle count, where only this cycle's change flags matter: it downloads flagged
+//! sources first and fills up with any others, so ChangeRatio = min(1, changed/R) (CN-35,
+//! `docs/papers/cho-ntoulas-2002.md`).
 //!
-//! Under per-cycle count only this cycle's flags matter, so it downloads flagged sources first and
-//! fills up with any others; ChangeRatio = min(1, changed/R) (CN-35, `docs/papers/cho-ntoulas-2002.md`).
+//! [`Deadlines`] is for everything else. Each version is a job: it can be captured from the moment of its
+//! change until the next change overwrites it. At every poll the oracle takes, among the versions now
+//! waiting, the one that will be overwritten first. For jobs of one poll each this *earliest deadline first*
+//! rule captures as many as any schedule with the same poll times can (a maximum matching of a convex
+//! bipartite graph; Glover 1967). When nothing waits it polls anything, so that its poll times are those of
+//! every policy that spends what it has. So it bounds change recall and the number of changed downloads. It
+//! does not bound freshness or age: for those it is only a well-informed competitor.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,60 +18,103 @@ use std::sync::Arc;
 
 use schedule::{Beliefs, Event, Next, Policy, Purpose, SourceIx, Time};
 
-use crate::run::Count;
 use crate::world::World;
 
-/// Polls what it knows to have changed.
-pub struct Oracle {
+/// Downloads what changed in this cycle, then anything.
+pub struct Flags {
     world: Arc<World>,
-    count: Count,
-    /// What time has revealed so far: a cache, a function of `now` and of the looks told.
-    waiting: RefCell<Waiting>,
-    /// Polled this round: not polled again in it, whatever it would yield.
-    idle: BTreeSet<SourceIx>,
-    absent: BTreeSet<SourceIx>,
-    /// Without flow, unchanged sources fill the round up.
-    fills: bool,
+    present: Vec<bool>,
+    /// This cycle's downloads, flagged sources first.
+    queue: Vec<SourceIx>,
+    sent: usize,
 }
 
-#[derive(Default)]
+impl Flags {
+    /// Knows `world`.
+    pub fn new(world: Arc<World>) -> Self {
+        Self { present: vec![false; world.len()], world, queue: Vec::new(), sent: 0 }
+    }
+}
+
+impl Policy for Flags {
+    fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
+        match *event {
+            Event::Entered(source, _) => self.present[source.ix()] = true,
+            Event::Left(source) => self.present[source.ix()] = false,
+            Event::Round(round) => {
+                let present = self.world.sources().filter(|source| self.present[source.ix()]);
+                let (mut changed, same): (Vec<_>, Vec<_>) =
+                    present.partition(|&source| self.world.changed(source, round.start, round.end));
+                changed.extend(same);
+                (self.queue, self.sent) = (changed, 0);
+            }
+            Event::Sent(..) => self.sent += 1,
+            Event::Heard(_) | Event::Host(..) | Event::Manners(..) => {}
+        }
+    }
+
+    fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
+        self.queue
+            .get(self.sent)
+            .map_or(Next::RoundOver, |&source| Next::Poll(source, Purpose::Look))
+    }
+
+    fn why(&self, _source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
+        "it knows what changed in this cycle".to_owned()
+    }
+}
+
+/// Polls the version that will be overwritten first.
+pub struct Deadlines {
+    /// What time has revealed so far: a cache, a function of `now` and of the polls told.
+    waiting: RefCell<Waiting>,
+    present: BTreeSet<SourceIx>,
+    /// Not yet polled this round: what fills up when nothing waits.
+    idle: BTreeSet<SourceIx>,
+    /// A source may be polled again in the same round: time has passed since.
+    repeats: bool,
+}
+
 struct Waiting {
-    /// All changes of the world in order of time, and how many have happened.
-    order: Vec<(Time, SourceIx)>,
+    /// All versions in order of time: when it came, which source, when it is overwritten.
+    order: Vec<(Time, SourceIx, Time)>,
     happened: usize,
-    /// Versions to be captured, by the time they are overwritten.
     deadlines: BTreeSet<(Time, SourceIx)>,
     by_source: Vec<Option<Time>>,
 }
 
-impl Oracle {
-    /// Knows `world`. `fills` if a round's budget is to be spent in full (cycles).
-    pub fn new(world: Arc<World>, count: Count, fills: bool) -> Self {
+impl Deadlines {
+    /// Knows `world`; `repeats` if a round lasts longer than a moment.
+    pub fn new(world: &World, repeats: bool) -> Self {
         let mut order: Vec<_> = world
             .sources()
-            .flat_map(|source| world.changes(source).iter().map(move |&t| (t, source)))
+            .flat_map(|source| {
+                let changes = world.changes(source);
+                let overwritten = changes.iter().skip(1).copied().chain([Time::MAX]);
+                changes.iter().zip(overwritten).map(move |(&t, end)| (t, source, end))
+            })
             .collect();
         order.sort_unstable();
-        let waiting =
-            Waiting { order, happened: 0, deadlines: BTreeSet::new(), by_source: vec![None; world.len()] };
+        let by_source = vec![None; world.len()];
+        let waiting = Waiting { order, happened: 0, deadlines: BTreeSet::new(), by_source };
         Self {
-            world,
-            count,
             waiting: RefCell::new(waiting),
+            present: BTreeSet::new(),
             idle: BTreeSet::new(),
-            absent: BTreeSet::new(),
-            fills,
+            repeats,
         }
     }
 }
 
 impl Waiting {
     /// Versions that came by `now` wait from then on; one that is overwritten is replaced.
-    fn reveal(&mut self, world: &World, now: Time) {
-        while let Some(&(t, source)) = self.order.get(self.happened).filter(|&&(t, _)| t <= now) {
-            let changes = world.changes(source);
-            let next = changes.get(changes.partition_point(|&other| other <= t));
-            self.set(source, Some(next.copied().unwrap_or(Time::MAX)));
+    fn reveal(&mut self, present: &BTreeSet<SourceIx>, now: Time) {
+        while let Some(&(_, source, deadline)) =
+            self.order.get(self.happened).filter(|&&(t, ..)| t <= now)
+        {
+            if present.contains(&source) {
+                self.set(source, Some(deadline));
+            }
             self.happened += 1;
         }
     }
@@ -82,38 +127,24 @@ impl Waiting {
             self.deadlines.insert((new, source));
         }
     }
-
-    fn forget(&mut self) {
-        self.deadlines.clear();
-        self.by_source.fill(None);
-    }
 }
 
-impl Policy for Oracle {
+impl Policy for Deadlines {
     fn tell(&mut self, now: Time, event: &Event, _beliefs: &dyn Beliefs) {
         let waiting = self.waiting.get_mut();
+        waiting.reveal(&self.present, now);
         match *event {
             Event::Entered(source, _) => {
-                self.absent.remove(&source);
+                self.present.insert(source);
                 self.idle.insert(source);
             }
             Event::Left(source) => {
+                self.present.remove(&source);
                 self.idle.remove(&source);
-                self.absent.insert(source);
-                waiting.reveal(&self.world, now);
                 waiting.set(source, None);
             }
-            Event::Round(round) => {
-                if self.count == Count::PerCycle {
-                    waiting.forget();
-                    waiting.happened = waiting.order.partition_point(|&(t, _)| t <= round.start);
-                }
-                if self.fills {
-                    self.idle = self.world.sources().filter(|source| !self.absent.contains(source)).collect();
-                }
-            }
+            Event::Round(_) => self.idle.clone_from(&self.present),
             Event::Sent(source, _) => {
-                waiting.reveal(&self.world, now);
                 waiting.set(source, None);
                 self.idle.remove(&source);
             }
@@ -123,17 +154,74 @@ impl Policy for Oracle {
 
     fn next(&self, now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
         let mut waiting = self.waiting.borrow_mut();
-        waiting.reveal(&self.world, now);
-        let known = waiting.deadlines.iter().map(|&(_, source)| source);
-        let wanted = known.into_iter().find(|source| !self.absent.contains(source));
-        match wanted.or_else(|| self.fills.then(|| self.idle.first().copied()).flatten()) {
-            Some(source) => Next::Poll(source, Purpose::Look),
-            None if self.fills => Next::RoundOver,
-            None => Next::WaitUntil(waiting.order.get(waiting.happened).map_or(Time::MAX, |&(t, _)| t)),
-        }
+        waiting.reveal(&self.present, now);
+        let wanted = waiting.deadlines.first().map(|&(_, source)| source);
+        let any =
+            || self.idle.first().or_else(|| self.present.first().filter(|_| self.repeats)).copied();
+        wanted.or_else(any).map_or(Next::RoundOver, |source| Next::Poll(source, Purpose::Look))
     }
 
     fn why(&self, _source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
-        "it knows what changed".to_owned()
+        "it knows every change, and polls what will be overwritten first".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use schedule::{HostIx, SiteIx, Span};
+
+    use super::*;
+    use crate::run::{Clock, run};
+    use crate::world::Place;
+
+    fn world_of(changes: &[Vec<i64>]) -> World {
+        let mut world = World::new(Time::ZERO, Time::from_secs(12));
+        for times in changes {
+            let place = Place {
+                site: SiteIx::FIRST,
+                host: HostIx::FIRST,
+                importance: 1.0,
+                enters: Time::ZERO,
+                leaves: Time::MAX,
+            };
+            world.add(place, times.iter().map(|&t| Time::from_secs(t)));
+        }
+        world
+    }
+
+    /// The most versions any choice of one source per second can capture, by trying all of them.
+    fn brute_force(changes: &[Vec<i64>], second: i64, seen: &mut [i64]) -> usize {
+        if second >= 12 {
+            return 0;
+        }
+        (0..changes.len())
+            .map(|source| {
+                let fresh = changes[source].iter().any(|&t| t > seen[source] && t <= second);
+                let before = std::mem::replace(&mut seen[source], second);
+                let total = usize::from(fresh) + brute_force(changes, second + 2, seen);
+                seen[source] = before;
+                total
+            })
+            .max()
+            .unwrap_or(0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+        /// One poll every two seconds, up to three sources: earliest deadline first is the optimum.
+        #[test]
+        fn captures_as_many_as_any_schedule(
+            changes in prop::collection::vec(prop::collection::btree_set(1i64..12, 0..6), 1..4),
+        ) {
+            let changes: Vec<Vec<i64>> = changes.into_iter().map(|set| set.into_iter().collect()).collect();
+            let world = world_of(&changes);
+            let clock = Clock::Continuous { polls: 1, per: Span::from_secs(2), round: Span::from_secs(12) };
+            let score = run(&world, Deadlines::new(&world, true), clock, &|| {});
+            let captured = usize::try_from(score.cycles[0].changed).unwrap();
+            let best = brute_force(&changes, 2, &mut vec![0; changes.len()]);
+            prop_assert_eq!(captured, best);
+        }
     }
 }

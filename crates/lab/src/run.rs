@@ -11,8 +11,8 @@
 use std::time::Instant;
 
 use schedule::{
-    Budget, Event, Facts, Manners, Next, Observation, Policy, Purpose, Round, Scheduler, Settings, SourceIx,
-    Span, Time, Verdict,
+    Budget, Event, Facts, Manners, Next, Observation, Policy, Purpose, Round, Scheduler, Settings,
+    SourceIx, Span, Time, Verdict,
 };
 
 use crate::copy::Copy;
@@ -65,8 +65,9 @@ impl Clock {
         match self {
             Self::Cycles { polls, .. } => polls,
             Self::Continuous { polls, per, round } => {
-                let exact = u128::from(polls) * round.micros().unsigned_abs() as u128;
-                u64::try_from(exact / u128::from(per.micros().max(1).unsigned_abs())).unwrap_or(u64::MAX)
+                let exact = u128::from(polls) * u128::from(round.micros().unsigned_abs());
+                u64::try_from(exact / u128::from(per.micros().max(1).unsigned_abs()))
+                    .unwrap_or(u64::MAX)
             }
         }
     }
@@ -133,7 +134,8 @@ impl<'w, P: Policy> Bench<'w, P> {
 
     /// How many rounds the world has; the last may be cut short.
     pub fn rounds(&self) -> u32 {
-        let (span, round) = ((self.world.end() - self.world.start()).micros(), self.clock.round().micros());
+        let (span, round) =
+            ((self.world.end() - self.world.start()).micros(), self.clock.round().micros());
         u32::try_from((span + round - 1) / round.max(1)).unwrap_or(u32::MAX)
     }
 
@@ -219,7 +221,7 @@ impl<'w, P: Policy> Bench<'w, P> {
         let Some(cycle) = self.cycles.last_mut() else { return };
         cycle.polls += 1;
         if verdict != Verdict::First {
-            let importance = self.world.place(source).importance;
+            let importance = f64::from(self.world.place(source).importance);
             cycle.judged += 1;
             cycle.weight += importance;
             if verdict == Verdict::Changed {
@@ -232,8 +234,11 @@ impl<'w, P: Policy> Bench<'w, P> {
     /// Closes the books.
     pub fn finish(self, began: Instant) -> Score {
         let decide_seconds = began.elapsed().as_secs_f64();
-        let mut weights: Vec<f64> =
-            self.world.sources().map(|source| self.world.place(source).importance).collect();
+        let mut weights: Vec<f64> = self
+            .world
+            .sources()
+            .map(|source| f64::from(self.world.place(source).importance))
+            .collect();
         weights.sort_by(|a, b| b.total_cmp(a));
         let judged = |cycle: &Cycle| usize::try_from(cycle.judged).unwrap_or(usize::MAX);
         let best_weight =

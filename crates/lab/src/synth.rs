@@ -37,7 +37,7 @@ pub struct Spec {
     sites: usize,
     pages: usize,
     skew: f64,
-    importance: Option<f64>,
+    importance: Option<f32>,
     law: Law,
 }
 
@@ -61,14 +61,26 @@ const V: [f64; 10] = [0.38, 0.11, 0.07, 0.05, 0.04, 0.04, 0.04, 0.04, 0.05, 0.18
 
 /// What `--world list` prints: name, settings with defaults, meaning.
 pub const LIST: [(&str, &str, &str); 8] = [
-    ("v-shaped", "sites 252, pages 353000, skew 1, alike 8, repeat 5", "the sampling paper's data: a site's ρ is near 0 or near 1"),
+    (
+        "v-shaped",
+        "sites 252, pages 353000, skew 1, alike 8, repeat 5",
+        "the sampling paper's data: a site's ρ is near 0 or near 1",
+    ),
     ("normal", "as v-shaped; mean 0.5, deviation 0.2", "ρ normal over sites, cut to [0, 1]"),
     ("uniform", "as v-shaped", "ρ even over [0, 1]"),
-    ("poisson", "sites 100, pages 20000, skew 1, mean 30d, between 1, within 0.5", "each source memoryless"),
+    (
+        "poisson",
+        "sites 100, pages 20000, skew 1, mean 30d, between 1, within 0.5",
+        "each source memoryless",
+    ),
     ("pareto", "as poisson; shape 3", "bursts and long silences"),
     ("weibull", "as poisson; shape 0.6", "hazard falling (shape < 1) or rising (> 1) with age"),
     ("periodic", "as poisson", "each source like clockwork, at its own phase"),
-    ("bursts", "as poisson with mean 300d; every 120d, touched 0.8", "site-wide bulk edits over a quiet background"),
+    (
+        "bursts",
+        "as poisson with mean 300d; every 120d, touched 0.8",
+        "site-wide bulk edits over a quiet background",
+    ),
 ];
 
 impl FromStr for Spec {
@@ -78,7 +90,11 @@ impl FromStr for Spec {
         let mut call: Call = text.parse()?;
         let Some(&(_, settings, _)) = LIST.iter().find(|(name, ..)| *name == call.name) else {
             let known: Vec<String> = LIST.iter().map(|(name, ..)| format!("`{name}`")).collect();
-            return Err(Mistake(format!("there is no world `{}`; known are {}", call.name, known.join(", "))));
+            return Err(Mistake(format!(
+                "there is no world `{}`; known are {}",
+                call.name,
+                known.join(", ")
+            )));
         };
         let shares = matches!(call.name.as_str(), "v-shaped" | "normal" | "uniform");
         let (sites, pages) = if shares { (252, 353_000) } else { (100, 20_000) };
@@ -91,7 +107,7 @@ impl FromStr for Spec {
         let skew = call.number("skew", 1.0, 0.0..=3.0)?;
         let importance = match call.take("importance", "equal".to_owned())?.as_str() {
             "equal" => None,
-            shape => Some(shape.parse().ok().filter(|shape| *shape > 0.1f64).ok_or_else(|| {
+            shape => Some(shape.parse().ok().filter(|shape| *shape > 0.1f32).ok_or_else(|| {
                 Mistake(format!("`importance={shape}` must be `equal` or a Pareto shape above 0.1"))
             })?),
         };
@@ -110,7 +126,11 @@ fn share_law(call: &mut Call) -> Result<Law, Mistake> {
         "uniform" => Rho::Uniform,
         _ => Rho::VShaped,
     };
-    Ok(Law::Share { rho, alike: call.number("alike", 8.0, 0.01..=1e6)?, repeat: call.take("repeat", 5)? })
+    Ok(Law::Share {
+        rho,
+        alike: call.number("alike", 8.0, 0.01..=1e6)?,
+        repeat: call.take("repeat", 5)?,
+    })
 }
 
 fn time_law(call: &mut Call) -> Result<Law, Mistake> {
@@ -123,7 +143,9 @@ fn time_law(call: &mut Call) -> Result<Law, Mistake> {
         let every = call.take("every", Span::DAY.times(120))?;
         let touched = call.number("touched", 0.8, 0.0..=1.0)?;
         if every == Span::ZERO || mean == Span::ZERO {
-            return Err(Mistake("`mean` and `every` of `bursts` must be longer than nothing".to_owned()));
+            return Err(Mistake(
+                "`mean` and `every` of `bursts` must be longer than nothing".to_owned(),
+            ));
         }
         return Ok(Law::Bursts { mean, between, within, every, touched });
     }
@@ -148,7 +170,8 @@ impl Spec {
         let mut shares: Vec<f64> = self.shares();
         shares.shuffle(&mut rng);
         for (site, (&size, &share)) in sizes.iter().zip(&shares).enumerate() {
-            let mut grounds = Grounds { world: &mut world, rng: &mut rng, site, importance: self.importance };
+            let mut grounds =
+                Grounds { world: &mut world, rng: &mut rng, site, importance: self.importance };
             match self.law {
                 Law::Share { alike, repeat, .. } => {
                     let repeat = if repeat == 0 { cycles } else { repeat };
@@ -185,7 +208,11 @@ impl Spec {
         raw.into_iter()
             .map(|size| {
                 reached += size;
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `pages`")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "at most `pages`"
+                )]
                 let upto = (reached / total * spare as f64).round() as usize;
                 let mine = upto.min(spare) - given;
                 given += mine;
@@ -228,7 +255,7 @@ struct Grounds<'a> {
     world: &'a mut World,
     rng: &'a mut Xoshiro256PlusPlus,
     site: usize,
-    importance: Option<f64>,
+    importance: Option<f32>,
 }
 
 impl Grounds<'_> {
@@ -236,7 +263,7 @@ impl Grounds<'_> {
         let importance = self
             .importance
             .and_then(|shape| Pareto::new(1.0, shape).ok())
-            .map_or(1.0, |law| law.sample(self.rng).min(1e6));
+            .map_or(1.0, |law: Pareto<f32>| law.sample(self.rng).min(1e6));
         let place = Place {
             site: SiteIx::new(self.site),
             host: HostIx::new(self.site),
@@ -339,7 +366,11 @@ mod tests {
 
     #[test]
     fn sizes_add_up_and_every_site_has_a_page() {
-        for text in ["v-shaped(sites=252,pages=353000)", "uniform(sites=7,pages=7)", "poisson(sites=3,pages=10,skew=3)"] {
+        for text in [
+            "v-shaped(sites=252,pages=353000)",
+            "uniform(sites=7,pages=7)",
+            "poisson(sites=3,pages=10,skew=3)",
+        ] {
             let spec: Spec = text.parse().unwrap();
             let sizes = spec.sizes(&mut Xoshiro256PlusPlus::seed_from_u64(1));
             assert_eq!(sizes.iter().sum::<usize>(), spec.pages, "{text}");
@@ -350,7 +381,8 @@ mod tests {
     #[test]
     fn process_worlds_change_once_a_mean() {
         for name in ["poisson", "pareto", "weibull", "periodic"] {
-            let spec: Spec = format!("{name}(sites=20,pages=4000,mean=10d,between=0,within=0)").parse().unwrap();
+            let spec: Spec =
+                format!("{name}(sites=20,pages=4000,mean=10d,between=0,within=0)").parse().unwrap();
             let changes = spec.build(Span::DAY, 100, 1).total_changes() as f64;
             assert!((changes / 40_000.0 - 1.0).abs() < 0.05, "{name}: {changes}");
         }

@@ -43,7 +43,8 @@ pub enum Kind {
 
 impl Kind {
     /// In the order of their codes 0 to 4.
-    pub const ALL: [Self; 5] = [Self::Arrival, Self::Change, Self::Removal, Self::Bulk, Self::Rename];
+    pub const ALL: [Self; 5] =
+        [Self::Arrival, Self::Change, Self::Removal, Self::Bulk, Self::Rename];
 
     /// Code in the files.
     pub fn code(self) -> u8 {
@@ -81,7 +82,9 @@ impl FromStr for Kinds {
     fn from_str(text: &str) -> Result<Self, Mistake> {
         let mut kinds = [false; 5];
         for part in text.split(',').map(str::trim) {
-            let known = Kind::ALL.iter().find(|kind| kind.word() == part || kind.code().to_string() == part);
+            let known = Kind::ALL
+                .iter()
+                .find(|kind| kind.word() == part || kind.code().to_string() == part);
             let kind = known.ok_or_else(|| {
                 Mistake(format!("`{part}` is no kind of update; known are arrival, change, removal, bulk, rename"))
             })?;
@@ -191,7 +194,10 @@ pub enum Error {
 
 impl Trace {
     /// From sources with their updates, each in order of time.
-    pub fn of(sites: Vec<Site>, sources: impl IntoIterator<Item = (Source, Vec<(i64, Kind)>)>) -> Self {
+    pub fn of(
+        sites: Vec<Site>,
+        sources: impl IntoIterator<Item = (Source, Vec<(i64, Kind)>)>,
+    ) -> Self {
         let mut trace = Self { sites, offsets: vec![0], ..Self::default() };
         for (source, updates) in sources {
             trace.sources.push(source);
@@ -240,7 +246,10 @@ impl Trace {
                 host: HostIx::new(host),
                 importance: 1.0,
                 enters: source.first_seen.map_or(Time::MIN, Time::from_secs),
-                leaves: source.last_seen.filter(|&last| last < to).map_or(Time::MAX, Time::from_secs),
+                leaves: source
+                    .last_seen
+                    .filter(|&last| last < to)
+                    .map_or(Time::MAX, Time::from_secs),
             };
             let changes = self.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind));
             let mut times: Vec<Time> = changes.map(|&(t, _)| Time::from_secs(t)).collect();
@@ -259,7 +268,9 @@ fn takes_part(source: &Source, site: Option<&Site>, from: i64, to: i64, present:
             let observed = site.is_none_or(|site| site.start <= from && site.end >= to);
             observed && first <= from && last >= to
         }
-        Present::Any => first <= to && last > from && site.is_none_or(|site| site.start < to && site.end > from),
+        Present::Any => {
+            first <= to && last > from && site.is_none_or(|site| site.start < to && site.end > from)
+        }
     }
 }
 
@@ -275,11 +286,17 @@ mod tests {
 
     fn small() -> Trace {
         let site = Site { id: 7, start: 0, end: 1_000, name: None };
-        Trace::of(vec![site], [
-            (source(1, None, None), vec![(10, Kind::Change), (10, Kind::Rename), (20, Kind::Bulk)]),
-            (source(2, Some(50), None), vec![(50, Kind::Arrival), (60, Kind::Change)]),
-            (source(3, None, Some(80)), vec![(80, Kind::Removal)]),
-        ])
+        Trace::of(
+            vec![site],
+            [
+                (
+                    source(1, None, None),
+                    vec![(10, Kind::Change), (10, Kind::Rename), (20, Kind::Bulk)],
+                ),
+                (source(2, Some(50), None), vec![(50, Kind::Arrival), (60, Kind::Change)]),
+                (source(3, None, Some(80)), vec![(80, Kind::Removal)]),
+            ],
+        )
     }
 
     #[test]

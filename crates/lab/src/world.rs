@@ -13,7 +13,7 @@ pub struct Place {
     /// Who answers for it.
     pub host: HostIx,
     /// How much its changes matter.
-    pub importance: f64,
+    pub importance: f32,
     /// When it comes into being; at or before the world's start counts as synced then.
     pub enters: Time,
     /// When it goes; [`Time::MAX`] if never.
@@ -74,7 +74,8 @@ impl World {
 
     /// How many sites have sources.
     pub fn sites(&self) -> usize {
-        let mut seen = vec![false; self.places.iter().map(|place| place.site.ix() + 1).max().unwrap_or(0)];
+        let mut seen =
+            vec![false; self.places.iter().map(|place| place.site.ix() + 1).max().unwrap_or(0)];
         self.places.iter().for_each(|place| seen[place.site.ix()] = true);
         seen.into_iter().filter(|&has| has).count()
     }

@@ -12,7 +12,10 @@ pub fn draw<const N: usize>(seed: u64, about: [u64; N]) -> u64 {
 }
 
 /// An index below `bound`, each equally likely to within 2⁻³²; `bound` must be positive.
-#[expect(clippy::cast_possible_truncation, reason = "the high word of the product is below `bound`")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the high word of the product is below `bound`"
+)]
 pub fn below<const N: usize>(bound: usize, seed: u64, about: [u64; N]) -> usize {
     ((u128::from(draw(seed, about)) * bound as u128) >> 64) as usize
 }
@@ -36,7 +39,8 @@ mod tests {
                 cells[below(64, 42, turn(i))] += 1;
             }
             let expected = 100_000.0 / 64.0;
-            let chi2: f64 = cells.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
+            let chi2: f64 =
+                cells.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum();
             assert!(chi2 < 103.4, "{chi2}");
         }
     }

@@ -20,15 +20,37 @@ pub trait Beliefs {
     fn value(&self, source: SourceIx, now: Time) -> f64;
 }
 
+/// 24 bytes a source: single precision is plenty for a belief, and memory is what a million sources cost.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Mind {
-    belief: Option<Belief>,
-    /// When its state was last known; `None` if never.
-    known_at: Option<Time>,
-    importance: f64,
+    /// When its state was last known; [`Time::MIN`] if never.
+    known_at: Time,
+    /// Shape and rate of the Gamma belief; zero before the first informative look.
+    belief: (f32, f32),
+    importance: f32,
 }
 
-const BLANK: Mind = Mind { belief: None, known_at: None, importance: 1.0 };
+const BLANK: Mind = Mind { known_at: Time::MIN, belief: (0.0, 0.0), importance: 1.0 };
+
+impl Mind {
+    fn known_at(&self) -> Option<Time> {
+        (self.known_at > Time::MIN).then_some(self.known_at)
+    }
+
+    fn belief(&self) -> Option<Belief> {
+        let (a, b) = self.belief;
+        (b > 0.0).then(|| Belief::new(f64::from(a), f64::from(b)))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "kept in single precision on purpose")]
+    fn believe(&mut self, belief: Belief) {
+        let (a, b) = belief.parameters();
+        self.belief = (
+            a.max(f64::from(f32::MIN_POSITIVE)) as f32,
+            b.clamp(f64::from(f32::MIN_POSITIVE), 1e30) as f32,
+        );
+    }
+}
 
 /// Beliefs about all sources, by ordinal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -43,8 +65,8 @@ impl Learner {
         }
         let mind = &mut self.minds[source.ix()];
         mind.importance = facts.importance;
-        if facts.known && mind.known_at.is_none() {
-            mind.known_at = Some(now);
+        if facts.known && mind.known_at().is_none() {
+            mind.known_at = now;
         }
     }
 
@@ -63,11 +85,11 @@ impl Learner {
             Verdict::Same => Some(false),
             Verdict::Changed => Some(true),
         };
-        mind.known_at = Some(heard.sent);
+        mind.known_at = heard.sent;
         if let (Some(changed), Some(since)) = (changed, heard.since) {
             let gap = (heard.sent - since).secs();
-            let prior = mind.belief.unwrap_or_else(|| Belief::at_first_look(gap));
-            mind.belief = Some(prior.after(gap, changed));
+            let prior = mind.belief().unwrap_or_else(|| Belief::at_first_look(gap));
+            mind.believe(prior.after(gap, changed));
         }
     }
 
@@ -79,21 +101,21 @@ impl Learner {
 impl Beliefs for Learner {
     /// Before any informative look even odds are all we can say.
     fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64 {
-        self.mind(source).belief.map_or(0.5, |belief| belief.chance((to - from).secs()))
+        self.mind(source).belief().map_or(0.5, |belief| belief.chance((to - from).secs()))
     }
 
     fn stale(&self, source: SourceIx, now: Time) -> f64 {
-        self.mind(source).known_at.map_or(1.0, |known_at| self.chance(source, known_at, now))
+        self.mind(source).known_at().map_or(1.0, |known_at| self.chance(source, known_at, now))
     }
 
     fn value(&self, source: SourceIx, now: Time) -> f64 {
         let mind = self.mind(source);
-        let worth = match (mind.known_at, mind.belief) {
+        let worth = match (mind.known_at(), mind.belief()) {
             (None, _) => 1.0,
             (Some(_), None) => 0.5,
             (Some(known_at), Some(belief)) => belief.capture_value((now - known_at).secs()),
         };
-        mind.importance * worth
+        f64::from(mind.importance) * worth
     }
 }
 

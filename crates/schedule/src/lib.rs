@@ -25,22 +25,22 @@
 //! # Ok::<(), schedule::spec::Mistake>(())
 //! ```
 
-pub mod time;
-pub mod source;
-pub mod event;
-pub mod chance;
-pub mod spec;
 pub mod budget;
-pub mod politeness;
+pub mod chance;
+pub mod event;
 pub mod learner;
 pub mod policy;
+pub mod politeness;
 pub mod scheduler;
+pub mod source;
+pub mod spec;
+pub mod time;
 
 pub use budget::Budget;
 pub use event::{Event, Gate, Next, Observation, Purpose, Round, Verdict, Why};
 pub use learner::Beliefs;
-pub use politeness::Manners;
 pub use policy::Policy;
+pub use politeness::Manners;
 pub use scheduler::{Scheduler, Settings};
 pub use source::{Facts, HostIx, SiteIx, SourceIx};
 pub use time::{Span, Time};

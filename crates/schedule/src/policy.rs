@@ -99,7 +99,9 @@ impl Spec {
     pub fn build(self, seed: u64) -> AnyPolicy {
         match self {
             Self::RoundRobin => AnyPolicy::RoundRobin(round_robin::RoundRobin::default()),
-            Self::Greedy(settings) => AnyPolicy::Greedy(greedy::Greedy::new(settings, seed)),
+            Self::Greedy(settings) => {
+                AnyPolicy::Greedy(Box::new(greedy::Greedy::new(settings, seed)))
+            }
         }
     }
 }
@@ -110,21 +112,21 @@ pub enum AnyPolicy {
     /// Every source in turn.
     RoundRobin(round_robin::RoundRobin),
     /// Samples, then the best sites whole.
-    Greedy(greedy::Greedy),
+    Greedy(Box<greedy::Greedy>),
 }
 
 impl AnyPolicy {
     fn inner(&self) -> &dyn Policy {
         match self {
             Self::RoundRobin(policy) => policy,
-            Self::Greedy(policy) => policy,
+            Self::Greedy(policy) => &**policy,
         }
     }
 
     fn inner_mut(&mut self) -> &mut dyn Policy {
         match self {
             Self::RoundRobin(policy) => policy,
-            Self::Greedy(policy) => policy,
+            Self::Greedy(policy) => &mut **policy,
         }
     }
 }
@@ -162,6 +164,8 @@ mod tests {
     fn an_unknown_policy_is_named_beside_the_known_ones() {
         let mistake = "gready".parse::<Spec>().unwrap_err().to_string();
         assert!(mistake.contains("`gready`") && mistake.contains("`greedy`"), "{mistake}");
-        assert!("round-robin(x=1)".parse::<Spec>().unwrap_err().to_string().contains("no settings"));
+        assert!(
+            "round-robin(x=1)".parse::<Spec>().unwrap_err().to_string().contains("no settings")
+        );
     }
 }

@@ -59,7 +59,12 @@ impl Politeness {
         &mut self.doors[host.ix()]
     }
 
-    pub(crate) fn set_manners(&mut self, now: Time, host: HostIx, manners: Manners) -> Option<Gate> {
+    pub(crate) fn set_manners(
+        &mut self,
+        now: Time,
+        host: HostIx,
+        manners: Manners,
+    ) -> Option<Gate> {
         self.door(host).manners = Some(manners);
         self.settle(now, host)
     }

@@ -21,8 +21,8 @@ use crate::budget::Purse;
 use crate::learner::Learner;
 use crate::politeness::Politeness;
 use crate::{
-    Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Policy, Purpose, SourceIx,
-    Time, Why,
+    Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Policy, Purpose,
+    SourceIx, Time, Why,
 };
 
 /// What a scheduler is made with, besides its policy.
@@ -92,9 +92,9 @@ impl<P: Policy> Scheduler<P> {
                 let cost = self.policy.cost(purpose);
                 self.purse.affordable_at(now, cost).map_or(Next::RoundOver, Next::WaitUntil)
             }
-            Next::WaitUntil(until) => {
-                Next::WaitUntil(self.politeness.next_opening().map_or(until, |opening| until.min(opening)))
-            }
+            Next::WaitUntil(until) => Next::WaitUntil(
+                self.politeness.next_opening().map_or(until, |opening| until.min(opening)),
+            ),
             Next::RoundOver | Next::WaitForAnswer => match self.politeness.next_opening() {
                 Some(opening) => Next::WaitUntil(opening),
                 None => wanted,

@@ -57,7 +57,7 @@ pub struct Facts {
     /// Who answers for it.
     pub host: HostIx,
     /// How much a change of it matters; 1 is ordinary.
-    pub importance: f64,
+    pub importance: f32,
     /// The copy already holds its present state: the moment of entry counts as a look.
     pub known: bool,
 }

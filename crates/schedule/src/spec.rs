@@ -33,14 +33,14 @@ impl FromStr for Call {
         let Some(open) = text.find('(') else {
             return Self::named(text, text);
         };
-        let inner = text[open + 1..]
-            .strip_suffix(')')
-            .ok_or_else(|| Mistake(format!("`{text}` opens a bracket that is not closed at its end")))?;
+        let inner = text[open + 1..].strip_suffix(')').ok_or_else(|| {
+            Mistake(format!("`{text}` opens a bracket that is not closed at its end"))
+        })?;
         let mut call = Self::named(&text[..open], text)?;
         for setting in split(inner)? {
-            let (key, value) = setting
-                .split_once('=')
-                .ok_or_else(|| Mistake(format!("`{setting}` in `{text}` needs the form `key=value`")))?;
+            let (key, value) = setting.split_once('=').ok_or_else(|| {
+                Mistake(format!("`{setting}` in `{text}` needs the form `key=value`"))
+            })?;
             let key = key.trim().to_owned();
             if call.settings.iter().any(|(known, _)| *known == key) {
                 return Err(Mistake(format!("`{key}` is set twice in `{text}`")));
@@ -67,7 +67,9 @@ impl Call {
             return Ok(default);
         };
         let (_, value) = self.settings.remove(at);
-        value.parse().map_err(|_| Mistake(format!("`{key}={value}` of `{}` cannot be read", self.name)))
+        value
+            .parse()
+            .map_err(|_| Mistake(format!("`{key}={value}` of `{}` cannot be read", self.name)))
     }
 
     /// Like [`Call::take`], for a number that must lie within `range`.
@@ -82,7 +84,10 @@ impl Call {
             return Ok(value);
         }
         let (low, high) = (range.start(), range.end());
-        Err(Mistake(format!("`{key}={value}` of `{}` must lie between {low} and {high}", self.name)))
+        Err(Mistake(format!(
+            "`{key}={value}` of `{}` must lie between {low} and {high}",
+            self.name
+        )))
     }
 
     /// Complains about settings nobody took.
@@ -92,7 +97,9 @@ impl Call {
             Some((key, _)) if known.is_empty() => {
                 Err(Mistake(format!("`{}` has no settings, so `{key}` cannot be set", self.name)))
             }
-            Some((key, _)) => Err(Mistake(format!("`{}` has no setting `{key}`; it has {known}", self.name))),
+            Some((key, _)) => {
+                Err(Mistake(format!("`{}` has no setting `{key}`; it has {known}", self.name)))
+            }
         }
     }
 }
@@ -105,9 +112,9 @@ pub fn split(text: &str) -> Result<Vec<&str>, Mistake> {
         match c {
             '(' => depth += 1,
             ')' => {
-                depth = depth
-                    .checked_sub(1)
-                    .ok_or_else(|| Mistake(format!("`{text}` closes a bracket that was never opened")))?;
+                depth = depth.checked_sub(1).ok_or_else(|| {
+                    Mistake(format!("`{text}` closes a bracket that was never opened"))
+                })?;
             }
             ',' if depth == 0 => {
                 parts.push(text[start..at].trim());

@@ -18,7 +18,9 @@ const MICROS: i64 = 1_000_000;
 pub struct Time(i64);
 
 /// A length of time in microseconds, never negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Span(i64);
 
 impl Time {
@@ -121,7 +123,9 @@ impl FromStr for Span {
 
     /// `10m`, `1h30m`, `0.5d`, `2w`.
     fn from_str(text: &str) -> Result<Self, Mistake> {
-        let wrong = || Mistake(format!("`{text}` is not a duration; write it like `10m`, `1h30m` or `30d`"));
+        let wrong = || {
+            Mistake(format!("`{text}` is not a duration; write it like `10m`, `1h30m` or `30d`"))
+        };
         let mut rest = text.trim();
         let mut total = 0.0;
         if rest.is_empty() {
@@ -129,8 +133,9 @@ impl FromStr for Span {
         }
         while !rest.is_empty() {
             let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-            let unit_end =
-                rest[digits..].find(|c: char| !c.is_ascii_alphabetic()).map_or(rest.len(), |n| digits + n);
+            let unit_end = rest[digits..]
+                .find(|c: char| !c.is_ascii_alphabetic())
+                .map_or(rest.len(), |n| digits + n);
             let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
             let unit = &rest[digits..unit_end];
             let (_, micros) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
@@ -169,7 +174,13 @@ mod tests {
 
     #[test]
     fn durations_read_as_people_write_them() {
-        for (text, secs) in [("10m", 600.0), ("1h30m", 5_400.0), ("30d", 2_592_000.0), ("0.5h", 1_800.0), ("250ms", 0.25)] {
+        for (text, secs) in [
+            ("10m", 600.0),
+            ("1h30m", 5_400.0),
+            ("30d", 2_592_000.0),
+            ("0.5h", 1_800.0),
+            ("250ms", 0.25),
+        ] {
             let span: Span = text.parse().unwrap();
             assert!((span.secs() - secs).abs() < 1e-9, "{text}");
         }

@@ -4,18 +4,21 @@
 //! A driver with its own books (kept apart from the scheduler's) plays random sequences of arrivals,
 //! departures, rounds, closures, waiting, polling, losing and answering.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use schedule::policy::{AnyPolicy, Spec};
 use schedule::{
-    Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Purpose, Round, Scheduler, Settings,
-    SiteIx, SourceIx, Span, Time, Verdict,
+    Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Purpose, Round, Scheduler,
+    Settings, SiteIx, SourceIx, Span, Time, Verdict,
 };
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 4] = ["round-robin", "greedy(samples=2)", "greedy(samples=1,cost=0.25)", "greedy"];
+const POLICIES: [&str; 4] =
+    ["round-robin", "greedy(samples=2)", "greedy(samples=1,cost=0.25)", "greedy"];
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -47,8 +50,11 @@ fn any_step() -> impl Strategy<Value = Step> {
 fn any_settings() -> impl Strategy<Value = Settings> {
     let budget = prop_oneof![
         Just(Budget::PerRound),
-        (0u64..20, 1i64..60, 1u32..5)
-            .prop_map(|(polls, secs, burst)| Budget::Flow { polls, per: Span::from_secs(secs), burst }),
+        (0u64..20, 1i64..60, 1u32..5).prop_map(|(polls, secs, burst)| Budget::Flow {
+            polls,
+            per: Span::from_secs(secs),
+            burst
+        }),
     ];
     (budget, 0i64..6, 1u32..4).prop_map(|(budget, gap, parallel)| Settings {
         budget,
@@ -136,8 +142,10 @@ impl Driver {
                 self.tell(Event::Host(HostIx::new(host), Gate::Open));
             }
             Step::CrawlDelay(host, secs) => {
-                let manners =
-                    Manners { gap: Span::from_secs(secs), parallel: self.settings.manners.parallel };
+                let manners = Manners {
+                    gap: Span::from_secs(secs),
+                    parallel: self.settings.manners.parallel,
+                };
                 self.gap[host] = manners.gap;
                 self.tell(Event::Manners(HostIx::new(host), manners));
             }
@@ -207,19 +215,26 @@ impl Driver {
         let Some(&number) = self.out.keys().nth(which % self.out.len().max(1)) else { return };
         let Some((purpose, sent, host)) = self.out.remove(&number) else { return };
         self.host_out[host] -= 1;
-        let verdict = [
-            Verdict::First,
-            Verdict::Same,
-            Verdict::Changed,
-            Verdict::Unreadable,
-            Verdict::Lost,
-        ][usize::from(verdict)];
+        let verdict =
+            [Verdict::First, Verdict::Same, Verdict::Changed, Verdict::Unreadable, Verdict::Lost]
+                [usize::from(verdict)];
         let since = Some(Time::from_secs(0));
-        self.tell(Event::Heard(Observation { source: SourceIx::new(number), purpose, sent, since, verdict }));
+        self.tell(Event::Heard(Observation {
+            source: SourceIx::new(number),
+            purpose,
+            sent,
+            since,
+            verdict,
+        }));
     }
 }
 
-fn play(policy: &str, settings: Settings, steps: &[Step], asks: usize) -> Result<Driver, TestCaseError> {
+fn play(
+    policy: &str,
+    settings: Settings,
+    steps: &[Step],
+    asks: usize,
+) -> Result<Driver, TestCaseError> {
     let mut driver = Driver::new(policy, settings, asks);
     for &step in steps {
         driver.step(step)?;

@@ -90,7 +90,9 @@ pub(crate) fn main() -> ExitCode {
         Err(Failure::Could(error)) => {
             // a reader that has seen enough (`| head`) is no failure
             let closed = |cause: &(dyn std::error::Error + 'static)| {
-                cause.downcast_ref::<io::Error>().is_some_and(|why| why.kind() == io::ErrorKind::BrokenPipe)
+                cause
+                    .downcast_ref::<io::Error>()
+                    .is_some_and(|why| why.kind() == io::ErrorKind::BrokenPipe)
             };
             if error.chain().any(closed) {
                 return ExitCode::SUCCESS;
@@ -105,18 +107,18 @@ fn complain(problem: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-impl Voice {
-    /// The result, to stdout.
-    fn say(self, text: &str) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}", text.trim_end())?;
-        out.flush()?;
-        Ok(())
-    }
+/// Text to stdout.
+fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.trim_end())?;
+    out.flush()?;
+    Ok(())
+}
 
-    /// The result as one document.
-    fn document(self, value: &impl Serialize) -> Result<(), Failure> {
-        self.say(&serde_json::to_string_pretty(value)?)
+impl Voice {
+    /// The result, to stdout: one document, or the text for people.
+    fn result(self, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), Failure> {
+        if self.json { say(&serde_json::to_string_pretty(value)?) } else { say(&text()) }
     }
 
     /// A remark that is not the result.
@@ -128,7 +130,11 @@ impl Voice {
 
     /// A bar on a terminal's stderr; silent elsewhere.
     fn progress(self, total: u64, what: &'static str) -> ProgressBar {
-        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
+        let target = if self.quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(10)
+        };
         let style = ProgressStyle::with_template("{msg} {wide_bar:.cyan/dim} {pos}/{len} {eta}");
         let bar = ProgressBar::with_draw_target(Some(total), target).with_message(what);
         match style {

@@ -46,7 +46,11 @@ const BULK_LEAST: usize = 50;
 const BULK_SHARE: f64 = 0.3;
 
 /// Reads the histories of `repositories`; `tick` is called after every commit with how many are to come.
-pub fn from_git(repositories: &[PathBuf], how: History, tick: &dyn Fn(u64, u64)) -> Result<Trace, Error> {
+pub fn from_git(
+    repositories: &[PathBuf],
+    how: History,
+    tick: &dyn Fn(u64, u64),
+) -> Result<Trace, Error> {
     let mut maker = Maker { how, sites: Vec::new(), pages: Vec::new() };
     for path in repositories {
         let total = count_commits(path)?;
@@ -54,7 +58,7 @@ pub fn from_git(repositories: &[PathBuf], how: History, tick: &dyn Fn(u64, u64))
         let mut repository = Repository::new(path);
         let mut done = 0;
         while let Some(commit) = reader.next_commit()? {
-            repository.apply(&mut maker, commit);
+            repository.apply(&mut maker, &commit);
             done += 1;
             tick(done, total);
         }
@@ -95,7 +99,8 @@ impl Maker {
         let sources = pages.map(|(id, page)| {
             let site = number(page.site);
             let first_seen = Some(page.first_seen).filter(|&first| first > from);
-            let source = Source { id: number(id), site, host: site, first_seen, last_seen: page.last_seen };
+            let source =
+                Source { id: number(id), site, host: site, first_seen, last_seen: page.last_seen };
             (source, page.updates.into_iter().filter(|&(t, _)| t > from).collect())
         });
         let sources: Vec<(Source, Vec<(i64, Kind)>)> = sources.collect();
@@ -153,7 +158,9 @@ struct Fate {
 impl Repository {
     fn new(path: &Path) -> Self {
         let full = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let name = full.file_name().map_or_else(|| "repository".to_owned(), |name| name.to_string_lossy().into_owned());
+        let name = full
+            .file_name()
+            .map_or_else(|| "repository".to_owned(), |name| name.to_string_lossy().into_owned());
         Self {
             name,
             live: HashMap::new(),
@@ -165,7 +172,7 @@ impl Repository {
         }
     }
 
-    fn apply(&mut self, maker: &mut Maker, commit: Commit) {
+    fn apply(&mut self, maker: &mut Maker, commit: &Commit) {
         let t = commit.t.max(self.latest);
         self.latest = t;
         self.first.get_or_insert(t);
@@ -216,7 +223,12 @@ impl Repository {
             let site = self.site_of(maker, key);
             *self.site_sizes.entry(site).or_default() += 1;
             self.live.insert(key.clone(), Live { page: maker.pages.len(), files });
-            maker.pages.push(Page { site, first_seen: t, last_seen: None, updates: vec![(t, Kind::Arrival)] });
+            maker.pages.push(Page {
+                site,
+                first_seen: t,
+                last_seen: None,
+                updates: vec![(t, Kind::Arrival)],
+            });
         }
     }
 
@@ -227,7 +239,8 @@ impl Repository {
         }
         for &page in changed {
             let site = maker.pages[page].site;
-            let (touched, size) = (per_site[&site], self.site_sizes.get(&site).copied().unwrap_or(0));
+            let (touched, size) =
+                (per_site[&site], self.site_sizes.get(&site).copied().unwrap_or(0));
             let bulk = touched >= BULK_LEAST && touched as f64 >= BULK_SHARE * size as f64;
             maker.pages[page].update(t, if bulk { Kind::Bulk } else { Kind::Change });
         }
@@ -238,16 +251,26 @@ impl Repository {
             Grain::File => key.iter().rposition(|&b| b == b'/').map_or(&[][..], |at| &key[..at]),
             Grain::Package => key,
         };
-        let parts: Vec<&[u8]> = directory.split(|&b| b == b'/').filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&[u8]> =
+            directory.split(|&b| b == b'/').filter(|part| !part.is_empty()).collect();
         // a package is not its own site: its parents are
-        let most = if maker.how.grain == Grain::Package { parts.len().saturating_sub(1) } else { parts.len() };
+        let most = if maker.how.grain == Grain::Package {
+            parts.len().saturating_sub(1)
+        } else {
+            parts.len()
+        };
         let prefix = parts[..maker.how.site_depth.min(most)].join(&b'/');
         *self.sites.entry(prefix).or_insert_with_key(|prefix| {
             let name = match String::from_utf8_lossy(prefix) {
                 dir if dir.is_empty() => self.name.clone(),
                 dir => format!("{}/{dir}", self.name),
             };
-            maker.sites.push(Site { id: number(maker.sites.len()), start: 0, end: 0, name: Some(name) });
+            maker.sites.push(Site {
+                id: number(maker.sites.len()),
+                start: 0,
+                end: 0,
+                name: Some(name),
+            });
             self.first_site = self.first_site.min(maker.sites.len() - 1);
             maker.sites.len() - 1
         })
@@ -319,7 +342,9 @@ fn failed(path: &Path, problem: impl ToString) -> Error {
 
 fn started(path: &Path, why: &std::io::Error) -> Error {
     match why.kind() {
-        std::io::ErrorKind::NotFound => failed(path, "`git` was not found; install it to read histories"),
+        std::io::ErrorKind::NotFound => {
+            failed(path, "`git` was not found; install it to read histories")
+        }
         _ => failed(path, why),
     }
 }
@@ -336,23 +361,36 @@ fn count_commits(path: &Path) -> Result<u64, Error> {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(failed(path, format!("git cannot read a history here: {}", said.trim())));
     }
-    String::from_utf8_lossy(&output.stdout).trim().parse().map_err(|_| failed(path, "git gave no commit count"))
+    String::from_utf8_lossy(&output.stdout)
+        .trim()
+        .parse()
+        .map_err(|_| failed(path, "git gave no commit count"))
 }
+
+/// A commit's time, and the header of its first touch if it has any.
+type Heading = (i64, Option<Vec<u8>>);
 
 /// `git log` as it streams by.
 struct Log {
     path: PathBuf,
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
-    /// The next commit's time and first touch header, read one too far.
-    pending: Option<(i64, Option<Vec<u8>>)>,
+    /// The next commit's heading, read one too far.
+    pending: Option<Heading>,
     complaints: std::thread::JoinHandle<String>,
 }
 
 impl Log {
     fn open(path: &Path) -> Result<Self, Error> {
         let mut child = git(path)
-            .args(["-c", "log.showRoot=true", "log", "--first-parent", "--diff-merges=first-parent", "--reverse"])
+            .args([
+                "-c",
+                "log.showRoot=true",
+                "log",
+                "--first-parent",
+                "--diff-merges=first-parent",
+                "--reverse",
+            ])
             .args(["--raw", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"])
             .args(["--format=format:%x01%ct", "HEAD"])
             .stdout(Stdio::piped())
@@ -390,7 +428,9 @@ impl Log {
         let mut touches = Vec::new();
         loop {
             if let Some(line) = header.take() {
-                let file = self.token()?.ok_or_else(|| failed(&self.path, "git's log ended within a line"))?;
+                let file = self
+                    .token()?
+                    .ok_or_else(|| failed(&self.path, "git's log ended within a line"))?;
                 touches.extend(touch(&line, file));
             }
             match self.token()? {
@@ -408,10 +448,13 @@ impl Log {
     }
 
     /// `\x01<seconds>`, and behind a line feed the header of the first touch.
-    fn heading(&self, token: &[u8]) -> Result<Option<(i64, Option<Vec<u8>>)>, Error> {
+    fn heading(&self, token: &[u8]) -> Result<Option<Heading>, Error> {
         let Some(rest) = token.strip_prefix(&[1]) else { return Ok(None) };
         let mut parts = rest.splitn(2, |&b| b == b'\n');
-        let t = parts.next().and_then(|t| std::str::from_utf8(t).ok()).and_then(|t| t.trim().parse::<i64>().ok());
+        let t = parts
+            .next()
+            .and_then(|t| std::str::from_utf8(t).ok())
+            .and_then(|t| t.trim().parse::<i64>().ok());
         let t = t.ok_or_else(|| failed(&self.path, "git's log has a commit without a date"))?;
         let header = parts.next().filter(|line| line.first() == Some(&b':')).map(<[u8]>::to_vec);
         Ok(Some((t.max(0), header)))

@@ -49,8 +49,9 @@ impl Info {
         let mut sizes: HashMap<u32, usize> = HashMap::new();
         trace.sources.iter().for_each(|source| *sizes.entry(source.site).or_default() += 1);
         let is_change = |&&(_, kind): &&(i64, Kind)| kinds.has(kind);
-        let per_source: Vec<usize> =
-            (0..trace.sources.len()).map(|at| trace.updates(at).iter().filter(is_change).count()).collect();
+        let per_source: Vec<usize> = (0..trace.sources.len())
+            .map(|at| trace.updates(at).iter().filter(is_change).count())
+            .collect();
         let never = per_source.iter().filter(|&&count| count == 0).count();
         let span = trace.span();
         let shares = span.map(|span| Shares::of(trace, kinds, cycle, span)).unwrap_or_default();
@@ -150,10 +151,13 @@ mod tests {
     fn counts_by_hand() {
         let source = |id, site| Source { id, site, host: site, first_seen: None, last_seen: None };
         let sites = vec![Site { id: 0, start: 0, end: 200, name: None }];
-        let trace = Trace::of(sites, [
-            (source(0, 0), vec![(50, Kind::Change), (60, Kind::Change), (150, Kind::Bulk)]),
-            (source(1, 0), vec![(100, Kind::Rename)]),
-        ]);
+        let trace = Trace::of(
+            sites,
+            [
+                (source(0, 0), vec![(50, Kind::Change), (60, Kind::Change), (150, Kind::Bulk)]),
+                (source(1, 0), vec![(100, Kind::Rename)]),
+            ],
+        );
         let info = Info::of(&trace, Kinds::default(), Span::from_secs(100));
         assert_eq!((info.sources, info.sites, info.updates), (2, 1, 4));
         assert_eq!(info.changes_by_cycle, [2, 1]);

@@ -1,6 +1,6 @@
 //! From columns to a trace, checking every claim: ids once, references that lead somewhere, order, signs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::table::{Numbers, Table};
@@ -14,8 +14,9 @@ impl Trace {
             Some(table) => read_sites(table)?,
             None => Vec::new(),
         };
-        let sources = open("sources", &["source_id", "site_id", "host_id", "first_seen", "last_seen"])?
-            .ok_or_else(|| Error::Missing(dir.to_owned(), "sources"))?;
+        let sources =
+            open("sources", &["source_id", "site_id", "host_id", "first_seen", "last_seen"])?
+                .ok_or_else(|| Error::Missing(dir.to_owned(), "sources"))?;
         let (sources, by_id) = read_sources(sources, &sites)?;
         let updates = open("updates", &["source_id", "site_id", "t", "kind"])?
             .ok_or_else(|| Error::Missing(dir.to_owned(), "updates"))?;
@@ -25,7 +26,8 @@ impl Trace {
 }
 
 fn id(table: &Table, column: &'static str, row: usize, value: i64) -> Result<u32, Error> {
-    u32::try_from(value).map_err(|_| table.row(column, row, format!("{value} is not an id from 0 to {}", u32::MAX)))
+    u32::try_from(value)
+        .map_err(|_| table.row(column, row, format!("{value} is not an id from 0 to {}", u32::MAX)))
 }
 
 fn time(table: &Table, column: &'static str, row: usize, value: i64) -> Result<i64, Error> {
@@ -44,7 +46,11 @@ fn read_sites(mut table: Table) -> Result<Vec<Site>, Error> {
     for row in 0..ids.len() {
         let site = id(&table, "site_id", row, ids[row])?;
         if let Some(before) = seen.insert(site, row) {
-            return Err(table.row("site_id", row, format!("{site} stands in row {} already", before + 1)));
+            return Err(table.row(
+                "site_id",
+                row,
+                format!("{site} stands in row {} already", before + 1),
+            ));
         }
         let start = time(&table, "start", row, starts[row])?;
         let end = time(&table, "end", row, ends[row])?;
@@ -57,29 +63,50 @@ fn read_sites(mut table: Table) -> Result<Vec<Site>, Error> {
     Ok(sites)
 }
 
-fn read_sources(mut table: Table, sites: &[Site]) -> Result<(Vec<Source>, HashMap<u32, usize>), Error> {
+fn read_sources(
+    mut table: Table,
+    sites: &[Site],
+) -> Result<(Vec<Source>, HashMap<u32, usize>), Error> {
     let (ids, site_ids) = (table.required("source_id")?, table.required("site_id")?);
-    let [hosts, first, last] = ["host_id", "first_seen", "last_seen"].map(|column| table.optional(column));
-    let cell = |column: &Option<Numbers>, row: usize| column.as_ref().and_then(|numbers| numbers[row]);
-    let known: HashMap<u32, ()> = sites.iter().map(|site| (site.id, ())).collect();
+    let [hosts, first, last] =
+        ["host_id", "first_seen", "last_seen"].map(|column| table.optional(column));
+    let cell =
+        |column: &Option<Numbers>, row: usize| column.as_ref().and_then(|numbers| numbers[row]);
+    let known: HashSet<u32> = sites.iter().map(|site| site.id).collect();
     let mut by_id = HashMap::with_capacity(ids.len());
     let mut sources = Vec::with_capacity(ids.len());
     for row in 0..ids.len() {
         let source = id(&table, "source_id", row, ids[row])?;
         let site = id(&table, "site_id", row, site_ids[row])?;
         if let Some(before) = by_id.insert(source, row) {
-            return Err(table.row("source_id", row, format!("{source} stands in row {} already", before + 1)));
+            return Err(table.row(
+                "source_id",
+                row,
+                format!("{source} stands in row {} already", before + 1),
+            ));
         }
-        if !sites.is_empty() && !known.contains_key(&site) {
-            return Err(table.row("site_id", row, format!("there is no site {site} in the sites file")));
+        if !sites.is_empty() && !known.contains(&site) {
+            return Err(table.row(
+                "site_id",
+                row,
+                format!("there is no site {site} in the sites file"),
+            ));
         }
-        let host = cell(&hosts, row).map(|host| id(&table, "host_id", row, host)).transpose()?.unwrap_or(site);
-        let first_seen = cell(&first, row).map(|t| time(&table, "first_seen", row, t)).transpose()?;
+        let host = cell(&hosts, row)
+            .map(|host| id(&table, "host_id", row, host))
+            .transpose()?
+            .unwrap_or(site);
+        let first_seen =
+            cell(&first, row).map(|t| time(&table, "first_seen", row, t)).transpose()?;
         let last_seen = cell(&last, row).map(|t| time(&table, "last_seen", row, t)).transpose()?;
         if let (Some(first), Some(last)) = (first_seen, last_seen)
             && last < first
         {
-            return Err(table.row("last_seen", row, format!("{last} lies before first_seen, {first}")));
+            return Err(table.row(
+                "last_seen",
+                row,
+                format!("{last} lies before first_seen, {first}"),
+            ));
         }
         sources.push(Source { id: source, site, host, first_seen, last_seen });
     }
@@ -88,7 +115,11 @@ fn read_sources(mut table: Table, sites: &[Site]) -> Result<(Vec<Source>, HashMa
 
 type Updates = (Vec<usize>, Vec<(i64, Kind)>);
 
-fn read_updates(mut table: Table, sources: &[Source], by_id: &HashMap<u32, usize>) -> Result<Updates, Error> {
+fn read_updates(
+    mut table: Table,
+    sources: &[Source],
+    by_id: &HashMap<u32, usize>,
+) -> Result<Updates, Error> {
     let (ids, times) = (table.required("source_id")?, table.required("t")?);
     let (site_ids, kinds) = (table.optional("site_id"), table.optional("kind"));
     let mut counts = vec![0usize; sources.len()];
@@ -101,24 +132,39 @@ fn read_updates(mut table: Table, sources: &[Source], by_id: &HashMap<u32, usize
             owners[row - 1]
         } else {
             let source = id(&table, "source_id", row, ids[row])?;
-            *by_id
-                .get(&source)
-                .ok_or_else(|| table.row("source_id", row, format!("there is no source {source} in the sources file")))?
+            *by_id.get(&source).ok_or_else(|| {
+                table.row(
+                    "source_id",
+                    row,
+                    format!("there is no source {source} in the sources file"),
+                )
+            })?
         };
         if row > 0 && (ids[row], t) < (ids[row - 1], times[row - 1]) {
             let column = if same_source { "t" } else { "source_id" };
-            return Err(table.row(column, row, "is out of order; rows must be sorted by source_id, then t"));
+            return Err(table.row(
+                column,
+                row,
+                "is out of order; rows must be sorted by source_id, then t",
+            ));
         }
         if let Some(site) = site_ids.as_ref().and_then(|numbers| numbers[row])
             && site != i64::from(sources[owner].site)
         {
-            let problem = format!("is {site}, but the source belongs to site {}", sources[owner].site);
+            let problem =
+                format!("is {site}, but the source belongs to site {}", sources[owner].site);
             return Err(table.row("site_id", row, problem));
         }
         let kind = kind(&table, row, kinds.as_ref())?;
-        let tied = (1..=row).take_while(|back| same_source && ids[row - back] == ids[row] && times[row - back] == t);
+        let tied = (1..=row).take_while(|back| {
+            same_source && ids[row - back] == ids[row] && times[row - back] == t
+        });
         if tied.into_iter().any(|back| updates[row - back].1 == kind) {
-            return Err(table.row("t", row, format!("repeats an earlier row: {} of the same source at {t}", kind.word())));
+            return Err(table.row(
+                "t",
+                row,
+                format!("repeats an earlier row: {} of the same source at {t}", kind.word()),
+            ));
         }
         counts[owner] += 1;
         owners.push(owner);
@@ -131,7 +177,9 @@ fn kind(table: &Table, row: usize, kinds: Option<&Numbers>) -> Result<Kind, Erro
     let Some(kinds) = kinds else { return Ok(Kind::Change) };
     let code = kinds[row].ok_or_else(|| table.row("kind", row, "is empty"))?;
     let known = usize::try_from(code).ok().and_then(|code| Kind::ALL.get(code));
-    known.copied().ok_or_else(|| table.row("kind", row, format!("{code} is not a kind from 0 to 4")))
+    known
+        .copied()
+        .ok_or_else(|| table.row("kind", row, format!("{code} is not a kind from 0 to 4")))
 }
 
 /// Rows are sorted by source id, sources stand as the sources file lists them: bring the first into the

@@ -7,7 +7,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrowPrimitiveType, RecordBatch};
 use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
@@ -30,7 +32,11 @@ const NAME: &str = "name";
 
 impl Table {
     /// The file `stem`.parquet or `stem`.csv in `dir`; `None` if there is neither.
-    pub(super) fn open(dir: &Path, stem: &'static str, columns: &[&'static str]) -> Result<Option<Self>, Error> {
+    pub(super) fn open(
+        dir: &Path,
+        stem: &'static str,
+        columns: &[&'static str],
+    ) -> Result<Option<Self>, Error> {
         let (parquet, csv) = (dir.join(format!("{stem}.parquet")), dir.join(format!("{stem}.csv")));
         match (parquet.exists(), csv.exists()) {
             (true, true) => Err(Error::Twice(dir.to_owned(), stem)),
@@ -50,7 +56,11 @@ impl Table {
     pub(super) fn required(&mut self, column: &'static str) -> Result<Vec<i64>, Error> {
         let Some(numbers) = self.optional(column) else {
             let problem = "is missing".to_owned();
-            return Err(Error::Column { path: self.path.clone(), column: column.to_owned(), problem });
+            return Err(Error::Column {
+                path: self.path.clone(),
+                column: column.to_owned(),
+                problem,
+            });
         };
         let full: Option<Vec<i64>> = numbers.iter().copied().collect();
         full.ok_or_else(|| {
@@ -60,7 +70,12 @@ impl Table {
     }
 
     /// A complaint about a value; `row` counts from 0 here and from 1 in the message.
-    pub(super) fn row(&self, column: &'static str, row: usize, problem: impl Into<String>) -> Error {
+    pub(super) fn row(
+        &self,
+        column: &'static str,
+        row: usize,
+        problem: impl Into<String>,
+    ) -> Error {
         Error::Row { path: self.path.clone(), column, row: row + 1, problem: problem.into() }
     }
 }
@@ -76,7 +91,9 @@ fn read_parquet(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error>
     let schema = builder.schema().clone();
     let wanted: Vec<&'static str> =
         columns.iter().copied().filter(|name| schema.column_with_name(name).is_some()).collect();
-    let has_names = schema.column_with_name(NAME).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8);
+    let has_names = schema
+        .column_with_name(NAME)
+        .is_some_and(|(_, field)| *field.data_type() == DataType::Utf8);
     let mask = ProjectionMask::columns(
         builder.parquet_schema(),
         wanted.iter().copied().chain(has_names.then_some(NAME)),
@@ -97,13 +114,20 @@ fn read_parquet(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error>
             take_numbers(&path, &batch, name, numbers)?;
         }
         if let (Some(names), Some(column)) = (&mut table.names, batch.column_by_name(NAME)) {
-            names.extend(column.as_string::<i32>().iter().map(|name| name.unwrap_or_default().to_owned()));
+            names.extend(
+                column.as_string::<i32>().iter().map(|name| name.unwrap_or_default().to_owned()),
+            );
         }
     }
     Ok(table)
 }
 
-fn take_numbers(path: &Path, batch: &RecordBatch, name: &'static str, into: &mut Numbers) -> Result<(), Error> {
+fn take_numbers(
+    path: &Path,
+    batch: &RecordBatch,
+    name: &'static str,
+    into: &mut Numbers,
+) -> Result<(), Error> {
     let Some(column) = batch.column_by_name(name) else { return Ok(()) };
     match column.data_type() {
         DataType::Int8 => extend::<Int8Type>(column, into),

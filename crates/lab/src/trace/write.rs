@@ -28,12 +28,18 @@ impl Trace {
             for form in ["parquet", "csv"] {
                 let path = dir.join(format!("{stem}.{form}"));
                 if path.exists() {
-                    return Err(problem(&path, "exists already; choose another directory or remove it"));
+                    return Err(problem(
+                        &path,
+                        "exists already; choose another directory or remove it",
+                    ));
                 }
             }
         }
         let order = self.by_id();
-        let mut tables = vec![("updates", self.update_columns(&order)), ("sources", self.source_columns(&order))];
+        let mut tables = vec![
+            ("updates", self.update_columns(&order)),
+            ("sources", self.source_columns(&order)),
+        ];
         if !self.sites.is_empty() {
             tables.push(("sites", self.site_columns()));
         }
@@ -54,7 +60,8 @@ impl Trace {
     }
 
     fn update_columns(&self, order: &[usize]) -> Vec<Column> {
-        let rows = || order.iter().flat_map(|&at| self.updates(at).iter().map(move |update| (at, update)));
+        let rows =
+            || order.iter().flat_map(|&at| self.updates(at).iter().map(move |update| (at, update)));
         vec![
             ("source_id", Cells::Id(rows().map(|(at, _)| self.sources[at].id).collect())),
             ("site_id", Cells::Id(rows().map(|(at, _)| self.sources[at].site).collect())),
@@ -82,7 +89,10 @@ impl Trace {
             ("end", Cells::Time(sites().map(|site| Some(site.end)).collect())),
         ];
         if sites().any(|site| site.name.is_some()) {
-            columns.push(("name", Cells::Name(sites().map(|site| site.name.clone().unwrap_or_default()).collect())));
+            columns.push((
+                "name",
+                Cells::Name(sites().map(|site| site.name.clone().unwrap_or_default()).collect()),
+            ));
         }
         columns
     }
@@ -138,8 +148,9 @@ fn write_parquet(path: &Path, columns: Vec<Column>) -> Result<(), Error> {
     });
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(|why| failed(&why))?;
     let file = File::create(path).map_err(|why| failed(&why))?;
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .build();
     let mut writer =
         ArrowWriter::try_new(file, batch.schema(), Some(properties)).map_err(|why| failed(&why))?;
     writer.write(&batch).map_err(|why| failed(&why))?;
@@ -153,7 +164,9 @@ fn write_csv(path: &Path, columns: &[Column]) -> Result<(), Error> {
     writer.write_record(columns.iter().map(|(name, _)| *name)).map_err(|why| failed(&why))?;
     let rows = columns.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
     for row in 0..rows {
-        writer.write_record(columns.iter().map(|(_, cells)| cells.text(row))).map_err(|why| failed(&why))?;
+        writer
+            .write_record(columns.iter().map(|(_, cells)| cells.text(row)))
+            .map_err(|why| failed(&why))?;
     }
     writer.flush().map_err(|why| failed(&why))
 }

@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use super::pool::{Answered, Pool};
 use crate::spec::{Call, Mistake};
 use crate::{
-    Beliefs, Event, Next, Observation, Policy, Purpose, Round, SiteIx, SourceIx, Time, Verdict, chance,
+    Beliefs, Event, Next, Observation, Policy, Purpose, Round, SiteIx, SourceIx, Time, Verdict,
+    chance,
 };
 
 /// What a person may set.
@@ -65,7 +66,11 @@ impl Samples {
             Self::Count(count) => count,
             Self::Sqrt if sites == 0 => 0,
             // N·r = (sources / sites) · (polls / sources)
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "small and positive"
+            )]
             Self::Sqrt => (round.polls as f64 / sites as f64).sqrt().round() as u32,
         }
     }
@@ -130,7 +135,10 @@ impl Greedy {
     fn refresh(&mut self, site: SiteIx) {
         let ready = self.round.is_some() && self.pool.ready(site) > 0;
         let tally = self.tallies[site.ix()];
-        let tie = chance::draw(self.seed, [u64::from(self.round.map_or(0, |r| r.number)), site.ix() as u64]);
+        let tie = chance::draw(
+            self.seed,
+            [u64::from(self.round.map_or(0, |r| r.number)), site.ix() as u64],
+        );
         let sampling_key = (ready && tally.owed > 0).then_some(tie);
         // the bits of a non-negative float sort as the number does
         let ranking_key = ready.then_some((tally.estimate().to_bits(), tie));
@@ -156,7 +164,9 @@ impl Greedy {
 
     fn heard(&mut self, heard: &Observation) {
         let lost = heard.verdict == Verdict::Lost;
-        let Some(Answered { site, of_this_round }) = self.pool.heard(heard.source, lost) else { return };
+        let Some(Answered { site, of_this_round }) = self.pool.heard(heard.source, lost) else {
+            return;
+        };
         if heard.purpose == Purpose::Sample && of_this_round {
             let tally = &mut self.tallies[site.ix()];
             tally.changed += u32::from(heard.verdict == Verdict::Changed);
@@ -210,7 +220,9 @@ impl Policy for Greedy {
         if owed > 0 {
             return format!("its site is being sampled: {answered} answers so far, {owed} to come");
         }
-        format!("{changed} of {answered} samples of its site changed; sites with most changed samples come first")
+        format!(
+            "{changed} of {answered} samples of its site changed; sites with most changed samples come first"
+        )
     }
 
     fn cost(&self, purpose: Purpose) -> f64 {

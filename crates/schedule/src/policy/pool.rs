@@ -143,7 +143,8 @@ impl Pool {
             return None;
         }
         let drawn: usize = self.lanes_of(site).map(|lane| lane.done).sum();
-        let mut pick = chance::below(ready, self.seed, [self.round, site.ix() as u64, drawn as u64]);
+        let mut pick =
+            chance::below(ready, self.seed, [self.round, site.ix() as u64, drawn as u64]);
         for lane in self.open_lanes(site) {
             let rest = &lane.members[lane.done..];
             if pick < rest.len() {
@@ -190,7 +191,8 @@ impl Pool {
         });
         let at = self.lanes[lane].members.len();
         self.lanes[lane].members.push(source);
-        self.places[source.ix()] = Some(Place { lane: SourceIx::new(lane).raw(), at: SourceIx::new(at).raw() });
+        self.places[source.ix()] =
+            Some(Place { lane: SourceIx::new(lane).raw(), at: SourceIx::new(at).raw() });
         self.sources += 1;
     }
 

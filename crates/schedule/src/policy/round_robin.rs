@@ -37,9 +37,16 @@ struct Place {
 enum Standing {
     Absent,
     /// Waiting with this turn; `again` if its last poll was lost.
-    Queued { turn: u64, again: bool },
+    Queued {
+        turn: u64,
+        again: bool,
+    },
     /// In flight: the turn it had, the turn it gets next.
-    Out { had: u64, next: u64, again: bool },
+    Out {
+        had: u64,
+        next: u64,
+        again: bool,
+    },
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -170,7 +177,8 @@ impl Policy for RoundRobin {
     fn why(&self, source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
         match self.places.get(source.ix()).map(|place| place.standing) {
             Some(Standing::Queued { turn, again: false }) => {
-                let ahead = turn.saturating_sub(self.heads.first().map_or(turn, |&(first, _)| first));
+                let ahead =
+                    turn.saturating_sub(self.heads.first().map_or(turn, |&(first, _)| first));
                 format!("every source in turn; at most {ahead} turns before this one")
             }
             Some(Standing::Queued { again: true, .. }) => {

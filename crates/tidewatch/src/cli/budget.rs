@@ -34,14 +34,19 @@ impl FromStr for Budget {
 fn span(per: &str, whole: &str) -> Result<Span, Mistake> {
     let per = per.trim();
     let bare = per.chars().all(|c| c.is_ascii_alphabetic());
-    let span: Span = if bare { format!("1{per}") } else { per.to_owned() }.parse().map_err(|_| wrong(whole))?;
+    let span: Span =
+        if bare { format!("1{per}") } else { per.to_owned() }.parse().map_err(|_| wrong(whole))?;
     if span == Span::ZERO { Err(wrong(whole)) } else { Ok(span) }
 }
 
 fn amount(text: &str, whole: &str) -> Result<Amount, Mistake> {
     if let Some(percent) = text.strip_suffix('%') {
         let share: f64 = percent.trim().parse().map_err(|_| wrong(whole))?;
-        return if (0.0..=1e6).contains(&share) { Ok(Amount::Share(share / 100.0)) } else { Err(wrong(whole)) };
+        return if (0.0..=1e6).contains(&share) {
+            Ok(Amount::Share(share / 100.0))
+        } else {
+            Err(wrong(whole))
+        };
     }
     text.replace([',', '_'], "").parse().map(Amount::Polls).map_err(|_| wrong(whole))
 }
@@ -73,7 +78,11 @@ impl Budget {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; the cast saturates")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; the cast saturates"
+)]
 fn floor(polls: f64) -> u64 {
     // a share that was meant to be whole must not lose a poll to rounding
     (polls + 1e-9).floor() as u64
@@ -97,7 +106,10 @@ mod tests {
     #[test]
     fn nonsense_is_named() {
         for text in ["", "lots", "-5", "10%%", "5/", "5/0s", "5/x", "-1%"] {
-            assert!(text.parse::<Budget>().unwrap_err().to_string().contains("is not a budget"), "{text}");
+            assert!(
+                text.parse::<Budget>().unwrap_err().to_string().contains("is not a budget"),
+                "{text}"
+            );
         }
     }
 }

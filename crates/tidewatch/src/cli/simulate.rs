@@ -16,7 +16,7 @@ use schedule::{Span, policy};
 
 use super::budget::Budget;
 use super::table::{self, count, duration, with_interval};
-use super::{Failure, Voice};
+use super::{Failure, Voice, say};
 
 /// Replays a trace or a world under policies and scores them.
 ///
@@ -94,10 +94,10 @@ const BUILT_IN: &str = "--world v-shaped --cycles 5 --budget 100000 --count per-
 impl Simulate {
     pub(crate) fn run(mut self, voice: Voice) -> Result<(), Failure> {
         if self.policies.trim() == "list" {
-            return voice.say(&policy_list());
+            return say(&policy_list());
         }
         if self.world.as_deref() == Some("list") {
-            return voice.say(&world_list());
+            return say(&world_list());
         }
         if self.trace.is_none() && self.world.is_none() {
             self.fill_in(voice);
@@ -109,13 +109,14 @@ impl Simulate {
         let clock = self.clock(budget, cycle)?;
         let rounds = u64::from(ground.rounds) * self.seeds * contenders.len() as u64;
         let bar = voice.progress(rounds, "simulating");
-        let comparison = compare::compare(&ground.ground, &clock, &contenders, self.seeds, &|| bar.inc(1));
+        let comparison =
+            compare::compare(&ground.ground, &clock, &contenders, self.seeds, &|| bar.inc(1));
         bar.finish_and_clear();
         if let Some(path) = &self.plot {
             figure::comparison(&comparison, path)?;
             voice.remark(&format!("drew {}", path.display()));
         }
-        if voice.json { voice.document(&comparison) } else { voice.say(&report(&comparison, cycle)) }
+        voice.result(&comparison, || report(&comparison, cycle))
     }
 
     fn fill_in(&mut self, voice: Voice) {
@@ -137,7 +138,11 @@ impl Simulate {
         Ok(cycle)
     }
 
-    fn clock(&self, budget: Budget, cycle: Span) -> Result<impl Fn(&World) -> Clock + Sync + use<>, Mistake> {
+    fn clock(
+        &self,
+        budget: Budget,
+        cycle: Span,
+    ) -> Result<impl Fn(&World) -> Clock + Sync + use<>, Mistake> {
         let count = match self.count {
             Some(CountArg::PerCycle) if budget.per.is_some() => {
                 let problem = "`--count per-cycle` needs polls per cycle; a flow of polls counts since the last look";
@@ -148,7 +153,11 @@ impl Simulate {
         };
         Ok(move |world: &World| match budget.per {
             // more polls than sources would only repeat what was just seen
-            None => Clock::Cycles { length: cycle, polls: budget.per_cycle(world.len()).min(world.len() as u64), count },
+            None => Clock::Cycles {
+                length: cycle,
+                polls: budget.per_cycle(world.len()).min(world.len() as u64),
+                count,
+            },
             Some(per) => {
                 let (polls, per) = budget.flow(world.len(), per);
                 Clock::Continuous { polls, per, round: cycle }
@@ -160,7 +169,9 @@ impl Simulate {
         let Some(dir) = &self.trace else {
             let spec: synth::Spec = self.world.as_deref().unwrap_or("v-shaped").parse()?;
             if self.from.is_some() || self.present.is_some() {
-                return Err(Failure::Asked("`--from` and `--present` cut a trace; a world has neither".to_owned()));
+                return Err(Failure::Asked(
+                    "`--from` and `--present` cut a trace; a world has neither".to_owned(),
+                ));
             }
             let cycles = self.cycles.unwrap_or(5);
             return Ok(Grounded { ground: Ground::Drawn { spec, cycle, cycles }, rounds: cycles });
@@ -169,14 +180,15 @@ impl Simulate {
         let trace = Trace::read(dir)?;
         let window = self.window(&trace, cycle)?;
         let present = match self.present {
-            Some(PresentArg::Throughout) => Present::Throughout,
             Some(PresentArg::Any) => Present::Any,
             None if budget.per.is_some() => Present::Any,
-            None => Present::Throughout,
+            Some(PresentArg::Throughout) | None => Present::Throughout,
         };
         let world = trace.world(window.from, window.to, present, kinds);
         if world.is_empty() {
-            voice.remark("no source takes part in this window; try `--present any` or another `--from`");
+            voice.remark(
+                "no source takes part in this window; try `--present any` or another `--from`",
+            );
         }
         Ok(Grounded { ground: Ground::Fixed(Arc::new(world)), rounds: window.cycles })
     }
@@ -184,7 +196,9 @@ impl Simulate {
     fn window(&self, trace: &Trace, cycle: Span) -> Result<Window, Failure> {
         let length = cycle.micros() / 1_000_000;
         if Span::from_secs(length) != cycle {
-            return Err(Failure::Asked("a trace has whole seconds, so its cycle must be a whole number of them".to_owned()));
+            return Err(Failure::Asked(
+                "a trace has whole seconds, so its cycle must be a whole number of them".to_owned(),
+            ));
         }
         let Some((start, end)) = trace.span() else {
             let from = self.from.as_deref().map_or(Ok(0), moment)?;
@@ -222,9 +236,12 @@ fn contenders(text: &str) -> Result<Vec<Contender>, Mistake> {
     if text.trim() == "all" {
         return Ok(Contender::all());
     }
-    let list: Vec<Contender> = split(text)?.into_iter().map(str::parse).collect::<Result<_, _>>()?;
+    let list: Vec<Contender> =
+        split(text)?.into_iter().map(str::parse).collect::<Result<_, _>>()?;
     if list.is_empty() {
-        return Err(Mistake("`--policies` names no policy; `--policies list` shows them".to_owned()));
+        return Err(Mistake(
+            "`--policies` names no policy; `--policies list` shows them".to_owned(),
+        ));
     }
     Ok(list)
 }
@@ -234,15 +251,17 @@ pub(crate) fn moment(text: &str) -> Result<i64, Mistake> {
     let text = text.trim();
     let day = text.parse::<civil::Date>().ok().and_then(|date| date.to_zoned(TimeZone::UTC).ok());
     let stamp = day.map(|day| day.timestamp()).or_else(|| text.parse().ok());
-    stamp
-        .map(jiff::Timestamp::as_second)
-        .ok_or_else(|| Mistake(format!("`{text}` is not a date; write `2023-07-01` or `2023-07-01T12:00:00Z`")))
+    stamp.map(jiff::Timestamp::as_second).ok_or_else(|| {
+        Mistake(format!("`{text}` is not a date; write `2023-07-01` or `2023-07-01T12:00:00Z`"))
+    })
 }
 
 /// Seconds since 1970 as a day.
 pub(crate) fn date(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds)
-        .map_or_else(|_| seconds.to_string(), |stamp| stamp.to_zoned(TimeZone::UTC).date().to_string())
+    jiff::Timestamp::from_second(seconds).map_or_else(
+        |_| seconds.to_string(),
+        |stamp| stamp.to_zoned(TimeZone::UTC).date().to_string(),
+    )
 }
 
 fn policy_list() -> String {
@@ -267,10 +286,21 @@ fn report(comparison: &Comparison, cycle: Span) -> String {
     let mut standings: Vec<&Standing> = comparison.policies.iter().collect();
     let rank = |standing: &Standing| standing.change_ratio.mean.unwrap_or(-1.0);
     standings.sort_by(|a, b| a.bound.cmp(&b.bound).then(rank(b).total_cmp(&rank(a))));
-    let mut table =
-        table::table(&["policy", "ChangeRatio", "change recall", "freshness", "age", "polls", "time"]);
+    let mut table = table::table(&[
+        "policy",
+        "ChangeRatio",
+        "change recall",
+        "freshness",
+        "age",
+        "polls",
+        "time",
+    ]);
     let best = |value: &dyn Fn(&Standing) -> Option<f64>| {
-        standings.iter().filter(|s| !s.bound).filter_map(|s| value(s)).fold(f64::NEG_INFINITY, f64::max)
+        standings
+            .iter()
+            .filter(|s| !s.bound)
+            .filter_map(|s| value(s))
+            .fold(f64::NEG_INFINITY, f64::max)
     };
     let ratio = |s: &Standing| s.change_ratio.mean;
     let recall = |s: &Standing| s.change_recall.mean;
@@ -281,14 +311,16 @@ fn report(comparison: &Comparison, cycle: Span) -> String {
         let star = |value: Option<f64>, top: f64| {
             if !s.bound && value.is_some_and(|value| value >= top) { "★ " } else { "" }
         };
-        let ratio_summary = lab::score::Summary { mean: s.change_ratio.mean, ci95: s.change_ratio.ci95 };
+        let ratio_summary =
+            lab::score::Summary { mean: s.change_ratio.mean, ci95: s.change_ratio.ci95 };
         let name = if s.bound { format!("{} (bound)", s.policy) } else { s.policy.clone() };
         table.add_row([
             name,
             star(ratio(s), tops[0]).to_owned() + &with_interval(&ratio_summary),
             star(recall(s), tops[1]).to_owned() + &with_interval(&s.change_recall),
             star(fresh(s), tops[2]).to_owned() + &with_interval(&s.freshness),
-            star(young(s), tops[3]).to_owned() + &s.age_seconds.mean.map_or("–".to_owned(), duration),
+            star(young(s), tops[3]).to_owned()
+                + &s.age_seconds.mean.map_or("–".to_owned(), duration),
             format!("{:.0}", s.polls),
             duration(s.decide_seconds),
         ]);

@@ -1,15 +1,19 @@
 //! Numbers and tables as people like to read them.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use lab::score::Summary;
 
 /// A table with a heading; the first column to the left, the others to the right.
 pub(crate) fn table(heading: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(heading.iter().enumerate().map(|(at, &text)| {
-        Cell::new(text).set_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right })
+        Cell::new(text).set_alignment(if at == 0 {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        })
     }));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -60,6 +64,9 @@ mod tests {
     fn counts_and_durations_read_well() {
         assert_eq!(count(1_888_128), "1,888,128");
         assert_eq!(count(999), "999");
-        assert_eq!([0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration), ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]);
+        assert_eq!(
+            [0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration),
+            ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]
+        );
     }
 }

@@ -103,16 +103,15 @@ impl FromGit {
         };
         trace.write(&self.out, format)?;
         let info = Info::of(&trace, Kinds::default(), Span::DAY.times(30));
-        if voice.json {
-            return voice.document(&info);
-        }
-        voice.say(&format!(
-            "wrote {}: {} sources on {} sites, {} updates",
-            self.out.display(),
-            count(info.sources),
-            count(info.sites),
-            count(info.updates)
-        ))
+        voice.result(&info, || {
+            format!(
+                "wrote {}: {} sources on {} sites, {} updates",
+                self.out.display(),
+                count(info.sources),
+                count(info.sites),
+                count(info.updates)
+            )
+        })
     }
 }
 
@@ -129,7 +128,7 @@ impl Describe {
             figure::trace(&info, path)?;
             voice.remark(&format!("drew {}", path.display()));
         }
-        if voice.json { voice.document(&info) } else { voice.say(&report(&info, cycle)) }
+        voice.result(&info, || report(&info, cycle))
     }
 }
 
@@ -140,25 +139,36 @@ fn report(info: &Info, cycle: Span) -> String {
         (Some(start), Some(end)) => format!("{} to {}", date(start), date(end)),
         _ => "nothing".to_owned(),
     };
-    let kinds: Vec<String> = info.kinds.iter().map(|(kind, &n)| format!("{kind} {}", count(n))).collect();
+    let kinds: Vec<String> =
+        info.kinds.iter().map(|(kind, &n)| format!("{kind} {}", count(n))).collect();
     table.add_row(["sources".to_owned(), count(info.sources)]);
     table.add_row(["sites".to_owned(), count(info.sites)]);
     table.add_row(["updates".to_owned(), count(info.updates)]);
     table.add_row(["by kind".to_owned(), kinds.join(", ")]);
     table.add_row(["observed".to_owned(), span]);
-    table.add_row(["never changed".to_owned(), info.never_changed.map_or("–".to_owned(), |x| format!("{:.1} %", 100.0 * x))]);
-    table.add_row(["changes per source, 5/25/50/75/95 %".to_owned(), five(&info.changes_per_source)]);
+    table.add_row([
+        "never changed".to_owned(),
+        info.never_changed.map_or("–".to_owned(), |x| format!("{:.1} %", 100.0 * x)),
+    ]);
+    table.add_row([
+        "changes per source, 5/25/50/75/95 %".to_owned(),
+        five(&info.changes_per_source),
+    ]);
     table.add_row(["sources per site, 5/25/50/75/95 %".to_owned(), five(&info.sources_per_site)]);
     let correlation = info.share_autocorrelation.map_or("–".to_owned(), |x| format!("{x:.2}"));
     table.add_row([format!("ρ from one {cycle} to the next correlates"), correlation]);
-    format!("{table}\n\nρ: share of a site's sources that change in {cycle}, over sites and cycles\n{}", bars(info))
+    format!(
+        "{table}\n\nρ: share of a site's sources that change in {cycle}, over sites and cycles\n{}",
+        bars(info)
+    )
 }
 
 /// The histogram of ρ in the terminal.
 fn bars(info: &Info) -> String {
     let most = info.share_histogram.iter().copied().max().unwrap_or(0).max(1);
     let lines = info.share_histogram.iter().enumerate().map(|(tenth, &n)| {
-        let low = if tenth == 0 { "[0.0".to_owned() } else { format!("({:.1}", tenth as f64 / 10.0) };
+        let low =
+            if tenth == 0 { "[0.0".to_owned() } else { format!("({:.1}", tenth as f64 / 10.0) };
         let bar = "█".repeat((n * 50).div_ceil(most));
         format!("{low}, {:.1}] {:>9} {bar}", (tenth + 1) as f64 / 10.0, count(n))
     });
