@@ -188,7 +188,7 @@ fn a_trace_replays_and_a_broken_one_ends_with_one() {
         "per-cycle",
     ]));
     assert_eq!((&document["sources"], &document["sites"]), (&2.into(), &1.into()));
-    assert_eq!(document["policies"][0]["change_ratio"]["mean"], 0.5 + 0.05);
+    assert_eq!(document["policies"][0]["change_ratio"]["mean"], 0.6);
     assert_eq!(document["policies"][1]["change_ratio"]["mean"], 1.0);
     assert!(refused(&args(&["--from", "2031-01-01"]), 2).contains("the trace covers 2020-01-01"));
     assert!(refused(&args(&["--from", "yesterday"]), 2).contains("`yesterday` is not a date"));
