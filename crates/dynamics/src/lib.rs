@@ -5,6 +5,7 @@
 //! | how long between two updates, and how old is the current version? | [`process`] | `docs/papers/li-cline-loguinov-2015.md` |
 //! | how fresh, and how old, is a copy that is looked at every `I`? | [`freshness`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how often does this source change, as far as the polls can tell? | [`rate`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | how sure is a share seen in a sample? | [`binomial`] | `docs/papers/cho-ntoulas-2002.md` |
 //!
 //! Pure: numbers in, numbers out. No clock, no identity, no host, no file, no thread. Time is `f64` in
 //! whatever unit the caller uses throughout; a rate is per that unit.
@@ -15,6 +16,8 @@
 //! assert!((fresh - 0.632_120_558_8).abs() < 1e-9);
 //! ```
 
+pub mod binomial;
 pub mod freshness;
 pub mod process;
 pub mod rate;
+pub mod solve;

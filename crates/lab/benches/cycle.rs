@@ -26,7 +26,7 @@ fn one_cycle(c: &mut Criterion) {
         group.throughput(Throughput::Elements(polls));
         for text in ["round-robin", "greedy(samples=10)"] {
             let policy: policy::Spec = text.parse().expect("a policy");
-            let mut bench = Bench::new(&world, policy.build(1), clock);
+            let mut bench = Bench::new(&world, policy.build(1), clock, 1);
             bench.round(1);
             group.bench_function(BenchmarkId::new(text, pages), |b| {
                 b.iter(|| bench.round(black_box(1)));

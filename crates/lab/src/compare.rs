@@ -12,6 +12,7 @@ use schedule::policy;
 use schedule::spec::Mistake;
 use serde::Serialize;
 
+use crate::hindsight::{FixedRates, FixedSet};
 use crate::oracle::{Deadlines, Flags};
 use crate::run::{self, Clock, Count};
 use crate::score::{Cycle, Score, Summary, mean};
@@ -29,24 +30,48 @@ pub struct Contender {
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Live(policy::Spec),
+    Hindsight,
     Oracle,
 }
 
 /// The lab's own entries behind [`policy::LIST`].
-pub const BOUNDS: [policy::Entry; 1] = [policy::Entry {
-    name: "oracle",
-    settings: "",
-    about: "knows every change; captures as many as any schedule could",
-    from: "bound, lab only",
-}];
+pub const BOUNDS: [policy::Entry; 2] = [
+    policy::Entry {
+        name: "hindsight",
+        settings: "",
+        about: "knows how often each source changes, and polls at the best fixed rates",
+        from: "bound, lab only",
+    },
+    policy::Entry {
+        name: "oracle",
+        settings: "",
+        about: "knows every change; captures as many as any schedule could",
+        from: "bound, lab only",
+    },
+];
 
 impl FromStr for Contender {
     type Err = Mistake;
 
     fn from_str(text: &str) -> Result<Self, Mistake> {
-        let kind = if text.trim() == "oracle" { Kind::Oracle } else { Kind::Live(text.parse()?) };
+        let kind = match text.trim() {
+            "hindsight" => Kind::Hindsight,
+            "oracle" => Kind::Oracle,
+            policy => Kind::Live(policy.parse().map_err(|mistake: Mistake| with_bounds(&mistake))?),
+        };
         Ok(Self { text: text.trim().to_owned(), kind })
     }
+}
+
+/// A list of known policies names the lab's bounds too.
+fn with_bounds(mistake: &Mistake) -> Mistake {
+    let bounds = BOUNDS.map(|entry| format!("`{}`", entry.name)).join(", ");
+    let known = mistake.0.contains("known are");
+    Mistake(if known {
+        format!("{mistake}, and without settings {bounds}")
+    } else {
+        mistake.0.clone()
+    })
 }
 
 impl Contender {
@@ -57,23 +82,51 @@ impl Contender {
 
     /// Knows more than any live program could.
     pub fn is_bound(&self) -> bool {
-        self.kind == Kind::Oracle
+        !matches!(self.kind, Kind::Live(_))
     }
 
     /// One run over `world` with this seed.
     pub fn run(&self, world: &Arc<World>, clock: Clock, seed: u64, tick: &dyn Fn()) -> Score {
         match &self.kind {
-            Kind::Live(spec) => run::run(world, spec.build(seed), clock, tick),
+            Kind::Live(spec) => run::run(world, spec.build(seed), clock, seed, tick),
+            Kind::Hindsight => match clock {
+                Clock::Cycles { count: Count::PerCycle, length, .. } => {
+                    run::run(world, FixedSet::new(world, length), clock, seed, tick)
+                }
+                Clock::Cycles { .. } => run::run(
+                    world,
+                    FixedRates::new(world, polls_per_second(clock), true, seed),
+                    clock,
+                    seed,
+                    tick,
+                ),
+                Clock::Continuous { .. } => run::run(
+                    world,
+                    FixedRates::new(world, polls_per_second(clock), false, seed),
+                    clock,
+                    seed,
+                    tick,
+                ),
+            },
             Kind::Oracle => match clock {
                 Clock::Cycles { count: Count::PerCycle, .. } => {
-                    run::run(world, Flags::new(Arc::clone(world)), clock, tick)
+                    run::run(world, Flags::new(Arc::clone(world)), clock, seed, tick)
                 }
-                Clock::Cycles { .. } => run::run(world, Deadlines::new(world, false), clock, tick),
+                Clock::Cycles { .. } => {
+                    run::run(world, Deadlines::new(world, false), clock, seed, tick)
+                }
                 Clock::Continuous { .. } => {
-                    run::run(world, Deadlines::new(world, true), clock, tick)
+                    run::run(world, Deadlines::new(world, true), clock, seed, tick)
                 }
             },
         }
+    }
+}
+
+fn polls_per_second(clock: Clock) -> f64 {
+    match clock {
+        Clock::Cycles { length, polls, .. } => polls as f64 / length.secs(),
+        Clock::Continuous { polls, per, .. } => polls as f64 / per.secs(),
     }
 }
 

@@ -48,6 +48,12 @@ fn draw(path: &Path, size: (u32, u32), body: impl FnOnce(&Area<'_>) -> Drawn) ->
     attempt().map_err(|why| Error { path: path.to_owned(), problem: why.to_string() })
 }
 
+/// Sees that a figure could be written here, before the work it would show.
+pub fn can_draw(path: &Path) -> Result<(), Error> {
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map(|_| ()).map_err(|why| Error { path: path.to_owned(), problem: why.to_string() })
+}
+
 /// ChangeRatio of every policy: its course over the cycles, and the mean with its interval.
 pub fn comparison(comparison: &Comparison, path: &Path) -> Result<(), Error> {
     let rows = comparison.policies.len().max(1);

@@ -5,7 +5,7 @@
 //! | what changes when? | [`world`], [`synth`] (made up, seeded), [`trace`] (real) |
 //! | what does the copy hold, and how good is it? | [`copy`], [`score`] |
 //! | what would a policy have done? | [`run`] |
-//! | how good could anyone have been? | [`oracle`] |
+//! | how good could anyone have been? | [`oracle`], [`hindsight`] |
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
 //!
 //! Synchronous, files only: no network, no store, no clock but the world's own. A policy cannot cheat
@@ -14,6 +14,7 @@
 pub mod compare;
 pub mod copy;
 pub mod figure;
+pub mod hindsight;
 pub mod oracle;
 pub mod run;
 pub mod score;

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use schedule::{
     Budget, Event, Facts, Manners, Next, Observation, Policy, Purpose, Round, Scheduler, Settings,
-    SourceIx, Span, Time, Verdict,
+    SourceIx, Span, Time, Verdict, chance,
 };
 
 use crate::copy::Copy;
@@ -81,10 +81,11 @@ impl Clock {
     }
 }
 
-/// Runs `policy` over `world`; `tick` is called after every round.
-pub fn run<P: Policy>(world: &World, policy: P, clock: Clock, tick: &dyn Fn()) -> Score {
+/// Runs `policy` over `world`; `seed` fixes the order in which sources that are there at the start enter, so that
+/// no policy profits from the order of a file. `tick` is called after every round.
+pub fn run<P: Policy>(world: &World, policy: P, clock: Clock, seed: u64, tick: &dyn Fn()) -> Score {
     let began = Instant::now();
-    let mut bench = Bench::new(world, policy, clock);
+    let mut bench = Bench::new(world, policy, clock, seed);
     for number in 1..=bench.rounds() {
         bench.round(number);
         tick();
@@ -107,16 +108,18 @@ pub struct Bench<'w, P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Move {
     Leave(SourceIx),
-    Enter(SourceIx),
+    /// With a random number, so that sources entering at one moment do so in random order.
+    Enter(u64, SourceIx),
 }
 
 impl<'w, P: Policy> Bench<'w, P> {
     /// Ready for its first round.
-    pub fn new(world: &'w World, policy: P, clock: Clock) -> Self {
+    pub fn new(world: &'w World, policy: P, clock: Clock, seed: u64) -> Self {
         let mut moves = Vec::new();
         for source in world.sources() {
             let place = world.place(source);
-            moves.push((place.enters.max(world.start()), Move::Enter(source)));
+            let order = chance::draw(seed, [source.ix() as u64]);
+            moves.push((place.enters.max(world.start()), Move::Enter(order, source)));
             if place.leaves < world.end() {
                 moves.push((place.leaves, Move::Leave(source)));
             }
@@ -134,9 +137,9 @@ impl<'w, P: Policy> Bench<'w, P> {
 
     /// How many rounds the world has; the last may be cut short.
     pub fn rounds(&self) -> u32 {
-        let (span, round) =
-            ((self.world.end() - self.world.start()).micros(), self.clock.round().micros());
-        u32::try_from((span + round - 1) / round.max(1)).unwrap_or(u32::MAX)
+        let span = (self.world.end() - self.world.start()).micros().unsigned_abs();
+        let round = self.clock.round().micros().max(1).unsigned_abs();
+        u32::try_from(span.div_ceil(round)).unwrap_or(u32::MAX)
     }
 
     /// Plays round `number`, counting from 1.
@@ -162,7 +165,9 @@ impl<'w, P: Policy> Bench<'w, P> {
         let mut now = round.start;
         self.move_sources(now);
         self.scheduler.tell(now, Event::Round(round));
-        while now < round.end {
+        // a round ends where the next begins; the world's last instant belongs to its last round
+        let over = if round.end < self.world.end() { round.end } else { round.end + Span::TICK };
+        while now < over {
             let next_move = self.moves.last().map_or(Time::MAX, |&(at, _)| at);
             now = match self.scheduler.next(now) {
                 Next::Poll(source, purpose) => {
@@ -172,7 +177,7 @@ impl<'w, P: Policy> Bench<'w, P> {
                 Next::WaitUntil(until) => until.max(now + Span::TICK).min(next_move),
                 Next::WaitForAnswer | Next::RoundOver => next_move,
             };
-            if now < round.end {
+            if now < over {
                 self.move_sources(now);
             }
         }
@@ -182,7 +187,7 @@ impl<'w, P: Policy> Bench<'w, P> {
     fn move_sources(&mut self, now: Time) {
         while let Some((at, movement)) = self.moves.pop_if(|&mut (at, _)| at <= now) {
             match movement {
-                Move::Enter(source) => {
+                Move::Enter(_, source) => {
                     let place = self.world.place(source);
                     let facts = Facts {
                         site: place.site,
@@ -213,7 +218,8 @@ impl<'w, P: Policy> Bench<'w, P> {
         };
         self.book(source, verdict);
         let since = since.filter(|_| verdict != Verdict::First);
-        let heard = Observation { source, purpose, sent: now, since, verdict };
+        let age = self.world.last_change(source, now).map(|changed| now - changed);
+        let heard = Observation { source, purpose, sent: now, since, verdict, age };
         self.scheduler.tell(now, Event::Heard(heard));
     }
 

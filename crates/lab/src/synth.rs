@@ -1,10 +1,11 @@
 //! Made-up worlds, seeded: the papers' synthetic data and ours.
 //!
-//! **Share worlds** (the sampling paper's data): every site has a share ρ of sources that change per cycle.
+//! **Share worlds** (the sampling paper's data): every site has a share ρ of sources that change per `period`
+//! (30 days, the paper's cycle).
 //! `v-shaped` has the V of the paper's Figure 5 (many sites near 0, a second peak near 1), `normal` and
 //! `uniform` the other two laws it speaks of. A source's own chance is p ~ Beta(mρ, m(1−ρ)), m = `alike`
-//! (large: all sources of a site alike), and each cycle it changes with chance p, at a random moment of the
-//! cycle. `repeat` cycles of history are drawn, then repeat for ever (CN-50; 0: never repeat).
+//! (large: all sources of a site alike), and each period it changes with chance p, at a random moment of it.
+//! `repeat` periods of history are drawn, then repeat for ever (CN-50; 0: never repeat).
 //!
 //! **Process worlds**: every source has its own update process of `dynamics`: `poisson`, `pareto`, `weibull`,
 //! `periodic`. Mean intervals are `mean`, times a log-normal factor per site (`between`) and per source
@@ -43,7 +44,7 @@ pub struct Spec {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Law {
-    Share { rho: Rho, alike: f64, repeat: u32 },
+    Share { rho: Rho, alike: f64, period: Span, repeat: u32 },
     Process { process: Process, between: f64, within: f64 },
     Bursts { mean: Span, between: f64, within: f64, every: Span, touched: f64 },
 }
@@ -63,14 +64,14 @@ const V: [f64; 10] = [0.38, 0.11, 0.07, 0.05, 0.04, 0.04, 0.04, 0.04, 0.05, 0.18
 pub const LIST: [(&str, &str, &str); 8] = [
     (
         "v-shaped",
-        "sites 252, pages 353000, skew 1, alike 8, repeat 5",
+        "sites 252, pages 353000, skew 1, alike 8, period 30d, repeat 5, importance equal",
         "the sampling paper's data: a site's ρ is near 0 or near 1",
     ),
     ("normal", "as v-shaped; mean 0.5, deviation 0.2", "ρ normal over sites, cut to [0, 1]"),
     ("uniform", "as v-shaped", "ρ even over [0, 1]"),
     (
         "poisson",
-        "sites 100, pages 20000, skew 1, mean 30d, between 1, within 0.5",
+        "sites 100, pages 20000, skew 1, mean 30d, between 1, within 0.5, importance equal",
         "each source memoryless",
     ),
     ("pareto", "as poisson; shape 3", "bursts and long silences"),
@@ -112,7 +113,7 @@ impl FromStr for Spec {
             })?),
         };
         let law = if shares { share_law(&mut call)? } else { time_law(&mut call)? };
-        call.finish(&format!("{settings}, importance equal"))?;
+        call.finish(&format!("(`--world list` shows them) {settings}"))?;
         Ok(Self { sites, pages, skew, importance, law })
     }
 }
@@ -126,9 +127,14 @@ fn share_law(call: &mut Call) -> Result<Law, Mistake> {
         "uniform" => Rho::Uniform,
         _ => Rho::VShaped,
     };
+    let period = call.take("period", Span::DAY.times(30))?;
+    if period < Span::from_secs(1) {
+        return Err(Mistake("`period` must be at least a second".to_owned()));
+    }
     Ok(Law::Share {
         rho,
         alike: call.number("alike", 8.0, 0.01..=1e6)?,
+        period,
         repeat: call.take("repeat", 5)?,
     })
 }
@@ -173,10 +179,13 @@ impl Spec {
             let mut grounds =
                 Grounds { world: &mut world, rng: &mut rng, site, importance: self.importance };
             match self.law {
-                Law::Share { alike, repeat, .. } => {
-                    let repeat = if repeat == 0 { cycles } else { repeat };
+                Law::Share { alike, period, repeat, .. } => {
+                    let span = length.times(i64::from(cycles)).micros();
+                    let periods = u32::try_from((span + period.micros() - 1) / period.micros())
+                        .unwrap_or(u32::MAX);
+                    let repeat = if repeat == 0 { periods } else { repeat };
                     for _ in 0..size {
-                        grounds.by_share(share, alike, length, cycles, repeat);
+                        grounds.by_share(share, alike, period, periods, repeat);
                     }
                 }
                 Law::Process { process, between, within } => {

@@ -146,6 +146,9 @@ pub enum Present {
 /// Why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// No such directory.
+    #[error("{0} does not exist or is no directory; give a trace directory")]
+    NoDirectory(PathBuf),
     /// No such file, in either form.
     #[error("{0} holds no `{1}.parquet` and no `{1}.csv`; a trace directory needs one of them")]
     Missing(PathBuf, &'static str),
@@ -221,7 +224,9 @@ impl Trace {
     pub fn span(&self) -> Option<(i64, i64)> {
         let times = self.updates.iter().map(|&(t, _)| t);
         let sites = self.sites.iter().flat_map(|site| [site.start, site.end]);
-        times.chain(sites).fold(None, |span, t| match span {
+        let lives =
+            self.sources.iter().flat_map(|source| [source.first_seen, source.last_seen]).flatten();
+        times.chain(sites).chain(lives).fold(None, |span, t| match span {
             None => Some((t, t)),
             Some((low, high)) => Some((t.min(low), t.max(high))),
         })
@@ -233,10 +238,10 @@ impl Trace {
         let (mut site_ix, mut host_ix) = (HashMap::new(), HashMap::new());
         let mut world = World::new(Time::from_secs(from), Time::from_secs(to));
         for (at, source) in self.sources.iter().enumerate() {
-            let site = sites.get(&source.site);
-            if !takes_part(source, site.copied(), from, to, present) {
+            let Some(life) = life(source, sites.get(&source.site).copied(), from, to, present)
+            else {
                 continue;
-            }
+            };
             let next = site_ix.len();
             let site = *site_ix.entry(source.site).or_insert(next);
             let next = host_ix.len();
@@ -245,11 +250,8 @@ impl Trace {
                 site: SiteIx::new(site),
                 host: HostIx::new(host),
                 importance: 1.0,
-                enters: source.first_seen.map_or(Time::MIN, Time::from_secs),
-                leaves: source
-                    .last_seen
-                    .filter(|&last| last < to)
-                    .map_or(Time::MAX, Time::from_secs),
+                enters: Time::from_secs(life.0),
+                leaves: if life.1 < to { Time::from_secs(life.1) } else { Time::MAX },
             };
             let changes = self.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind));
             let mut times: Vec<Time> = changes.map(|&(t, _)| Time::from_secs(t)).collect();
@@ -260,18 +262,22 @@ impl Trace {
     }
 }
 
-fn takes_part(source: &Source, site: Option<&Site>, from: i64, to: i64, present: Present) -> bool {
-    let first = source.first_seen.unwrap_or(i64::MIN);
-    let last = source.last_seen.unwrap_or(i64::MAX);
-    match present {
-        Present::Throughout => {
-            let observed = site.is_none_or(|site| site.start <= from && site.end >= to);
-            observed && first <= from && last >= to
-        }
-        Present::Any => {
-            first <= to && last > from && site.is_none_or(|site| site.start < to && site.end > from)
-        }
-    }
+/// From when to when a source is known to be there, if it takes part in (from, to\].
+fn life(
+    source: &Source,
+    site: Option<&Site>,
+    from: i64,
+    to: i64,
+    present: Present,
+) -> Option<(i64, i64)> {
+    let (start, end) = site.map_or((i64::MIN, i64::MAX), |site| (site.start, site.end));
+    let first = source.first_seen.unwrap_or(i64::MIN).max(start);
+    let last = source.last_seen.unwrap_or(i64::MAX).min(end);
+    let takes_part = match present {
+        Present::Throughout => first <= from && last >= to,
+        Present::Any => first < to && last > from && first < last,
+    };
+    takes_part.then_some((first, last))
 }
 
 #[cfg(test)]
@@ -314,6 +320,17 @@ mod tests {
         assert_eq!(world.place(SourceIx::new(2)).leaves, Time::from_secs(80));
         assert_eq!(small().world(60, 100, Present::Any, Kinds::default()).len(), 3);
         assert_eq!(small().world(80, 100, Present::Any, Kinds::default()).len(), 2);
+        let ghost = Trace::of(Vec::new(), [(source(1, Some(50), Some(50)), vec![])]);
+        assert!(ghost.world(0, 100, Present::Any, Kinds::default()).is_empty());
+    }
+
+    #[test]
+    fn a_site_is_there_while_it_is_observed() {
+        let site = Site { id: 7, start: 40, end: 60, name: None };
+        let trace = Trace::of(vec![site], [(source(1, None, None), vec![])]);
+        let world = trace.world(0, 100, Present::Any, Kinds::default());
+        let place = world.place(SourceIx::FIRST);
+        assert_eq!((place.enters, place.leaves), (Time::from_secs(40), Time::from_secs(60)));
     }
 
     #[test]

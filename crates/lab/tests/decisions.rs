@@ -28,17 +28,11 @@ fn digest(clock: Clock) -> String {
 #[test]
 fn cycles_choose_as_they_did() {
     let clock = Clock::Cycles { length: MONTH, polls: 200, count: Count::PerCycle };
-    assert_eq!(
-        digest(clock),
-        "round-robin 91 16 20 21\ngreedy 130 116 127 109\noracle 200 200 200 200\n"
-    );
+    assert_eq!(digest(clock), "TODO");
 }
 
 #[test]
 fn a_flow_chooses_as_it_did() {
     let clock = Clock::Continuous { polls: 200, per: MONTH, round: MONTH };
-    assert_eq!(
-        digest(clock),
-        "round-robin 56 21 35 61\ngreedy 17 143 145 147\noracle 198 200 200 200\n"
-    );
+    assert_eq!(digest(clock), "TODO");
 }

@@ -13,7 +13,15 @@ use schedule::Span;
 use schedule::policy;
 
 const MONTH: Span = Span::DAY.times(30);
-const POLICIES: [&str; 3] = ["round-robin", "greedy(samples=3)", "greedy"];
+const POLICIES: [&str; 7] = [
+    "round-robin",
+    "frequency",
+    "proportional",
+    "greedy(samples=3)",
+    "adaptive(k=2)",
+    "subset",
+    "blend",
+];
 
 fn clocks() -> [Clock; 3] {
     [
@@ -52,8 +60,8 @@ fn a_snapshot_in_mid_run_changes_nothing() {
     for clock in clocks() {
         for text in POLICIES {
             let spec: policy::Spec = text.parse().unwrap();
-            let mut straight = Bench::new(&world, spec.build(9), clock);
-            let mut broken = Bench::new(&world, spec.build(9), clock);
+            let mut straight = Bench::new(&world, spec.build(9), clock, 9);
+            let mut broken = Bench::new(&world, spec.build(9), clock, 9);
             for number in 1..=straight.rounds() {
                 straight.round(number);
                 broken.round(number);

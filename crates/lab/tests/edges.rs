@@ -31,7 +31,7 @@ fn world_of(sites: usize, size: usize, changes: impl Fn(usize, i64) -> bool) -> 
 
 fn check(world: &Arc<World>, polls: u64, verify: impl Fn(&str, &Score)) {
     let clocks = [
-        Clock::Cycles { length: DAY, polls: polls.min(world.len() as u64), count: Count::PerCycle },
+        Clock::Cycles { length: DAY, polls, count: Count::PerCycle },
         Clock::Cycles {
             length: DAY,
             polls: polls.min(world.len() as u64),

@@ -223,6 +223,39 @@ fn from_cuts_what_came_before() {
     assert_eq!(lives(&trace), [(None, None, vec![(6, Change)])]);
 }
 
+/// chmod is no change of content.
+#[test]
+fn a_change_of_mode_is_no_change() {
+    let mut repository = Repository::new();
+    repository.write("a.sh", "1");
+    repository.commit(1);
+    repository.git(&["update-index", "--chmod=+x", "a.sh"]);
+    repository.hour = 2;
+    repository.git(&["commit", "--quiet", "--message", "m"]);
+    assert_eq!(lives(&read(&repository, FILES))[0].2, [(1, Arrival)]);
+}
+
+/// Three thousand files move at once, half of them edited: seconds would mean a quadratic search.
+#[test]
+fn a_great_move_is_followed() {
+    let mut repository = Repository::new();
+    (0..3_000)
+        .for_each(|page| repository.write(&format!("old/dir{page}/index.md"), &format!("{page}")));
+    repository.commit(1);
+    repository.git(&["mv", "old", "new"]);
+    (0..1_500)
+        .for_each(|page| repository.write(&format!("new/dir{page}/index.md"), &format!("{page}!")));
+    repository.commit(2);
+    let trace = read(&repository, FILES);
+    let count = |kind| {
+        (0..trace.sources.len()).filter(|&s| trace.updates(s).contains(&(at(2), kind))).count()
+    };
+    assert_eq!(
+        (trace.sources.len(), count(Rename), count(Change) + count(Kind::Bulk)),
+        (3_000, 1_500, 1_500)
+    );
+}
+
 /// Names with spaces, quotes, line feeds and a leading colon are only bytes.
 #[test]
 fn odd_names_are_no_trouble_and_no_name_is_written() {
@@ -249,4 +282,14 @@ fn what_is_no_repository_is_said() {
     let problem = |path: PathBuf| from_git(&[path], FILES, &|_, _| {}).unwrap_err().to_string();
     assert!(problem(empty.path().to_owned()).contains("git cannot read a history here"));
     assert!(problem(empty.path().join("nowhere")).contains("is not a directory"));
+    let mut repository = Repository::new();
+    assert!(problem(repository.path().to_owned()).contains("no commits yet"));
+    repository.write("docs/a.md", "1");
+    repository.commit(1);
+    for inside in ["docs", ".git"] {
+        assert!(
+            problem(repository.path().join(inside)).contains("lies inside a repository"),
+            "{inside}"
+        );
+    }
 }

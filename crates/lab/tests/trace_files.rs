@@ -120,7 +120,14 @@ fn broken_input_is_named_by_file_column_and_row() {
         &["updates.csv", "`site_id`", "row 1", "site 10"],
     );
     complains(&updates("source_id,kind\n1,1\n"), &["updates.csv", "`t`", "missing"]);
-    complains(&updates("source_id,t\n1,5,6\n"), &["updates.csv"]);
+    complains(&updates("source_id,t\n1,5,6\n"), &["updates.csv", "row 1", "3 cells"]);
+    complains(&updates("source_id,t\n1,5\n1\n"), &["updates.csv", "`t`", "row 2", "1 cells"]);
+    complains(&updates("source_id,t\n\n1,5\n\n1,-5\n"), &["updates.csv", "`t`", "row 4"]);
+    complains(
+        &updates("source_id,t\n1,1700000000000\n"),
+        &["updates.csv", "`t`", "row 1", "milliseconds"],
+    );
+    complains(&[("sites.csv", "site_id,start,end\n")], &["sources.csv", "`site_id`", "no site 10"]);
     let sources = |text| [("sources.csv", text)];
     complains(
         &sources("source_id,site_id\n1,10\n1,10\n"),
@@ -169,6 +176,7 @@ fn a_column_of_the_wrong_type_is_named() {
 #[test]
 fn missing_and_doubled_files_are_told_apart() {
     let dir = TempDir::new().unwrap();
+    assert!(matches!(Trace::read(&dir.path().join("nowhere")), Err(Error::NoDirectory(..))));
     assert!(matches!(Trace::read(dir.path()), Err(Error::Missing(..))));
     write(
         dir.path(),

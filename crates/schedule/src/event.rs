@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::politeness::Manners;
-use crate::{Facts, HostIx, SourceIx, Time};
+use crate::{Facts, HostIx, SourceIx, Span, Time};
 
 /// One thing that happened. Only these move a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,8 @@ pub struct Observation {
     pub since: Option<Time>,
     /// What came of it.
     pub verdict: Verdict,
+    /// How long before `sent` the source says it last changed, if it says so.
+    pub age: Option<Span>,
 }
 
 /// What the scheduler wants now.

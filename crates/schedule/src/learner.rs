@@ -8,6 +8,7 @@
 use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
+use crate::source::grow;
 use crate::{Facts, Observation, SourceIx, Time, Verdict};
 
 /// Questions a policy may ask about a source.
@@ -16,6 +17,8 @@ pub trait Beliefs {
     fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64;
     /// P(our copy is stale at `now`); 1 for a source never seen.
     fn stale(&self, source: SourceIx, now: Time) -> f64;
+    /// E\[Δ\]: how often it changes, per second; `None` before anything informative was seen.
+    fn rate(&self, source: SourceIx) -> Option<f64>;
     /// What a poll at `now` is worth when captured changes count, times importance.
     fn value(&self, source: SourceIx, now: Time) -> f64;
 }
@@ -60,10 +63,7 @@ pub(crate) struct Learner {
 
 impl Learner {
     pub(crate) fn entered(&mut self, now: Time, source: SourceIx, facts: &Facts) {
-        if source.ix() >= self.minds.len() {
-            self.minds.resize(source.ix() + 1, BLANK);
-        }
-        let mind = &mut self.minds[source.ix()];
+        let mind = grow(&mut self.minds, source.ix(), || BLANK);
         mind.importance = facts.importance;
         if facts.known && mind.known_at().is_none() {
             mind.known_at = now;
@@ -101,6 +101,9 @@ impl Learner {
 impl Beliefs for Learner {
     /// Before any informative look even odds are all we can say.
     fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64 {
+        if to <= from {
+            return 0.0;
+        }
         self.mind(source).belief().map_or(0.5, |belief| belief.chance((to - from).secs()))
     }
 
@@ -108,11 +111,15 @@ impl Beliefs for Learner {
         self.mind(source).known_at().map_or(1.0, |known_at| self.chance(source, known_at, now))
     }
 
+    fn rate(&self, source: SourceIx) -> Option<f64> {
+        self.mind(source).belief().map(Belief::mean)
+    }
+
     fn value(&self, source: SourceIx, now: Time) -> f64 {
         let mind = self.mind(source);
         let worth = match (mind.known_at(), mind.belief()) {
             (None, _) => 1.0,
-            (Some(_), None) => 0.5,
+            (Some(known_at), None) => 0.5 * f64::from(u8::from(now > known_at)),
             (Some(known_at), Some(belief)) => belief.capture_value((now - known_at).secs()),
         };
         f64::from(mind.importance) * worth
@@ -134,6 +141,7 @@ mod tests {
             sent: Time::from_secs(sent),
             since: since.map(Time::from_secs),
             verdict,
+            age: None,
         }
     }
 
@@ -150,6 +158,8 @@ mod tests {
         let mut learner = Learner::default();
         learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
         learner.heard(&heard(None, 0, Verdict::First));
+        assert!(learner.stale(SourceIx::FIRST, Time::ZERO) < 1e-12);
+        assert!(learner.value(SourceIx::FIRST, Time::ZERO) < 1e-12);
         learner.heard(&heard(Some(0), 100, Verdict::Changed));
         assert!(learner.stale(SourceIx::FIRST, Time::from_secs(100)) < 1e-12);
         let (soon, late) = (Time::from_secs(110), Time::from_secs(500));

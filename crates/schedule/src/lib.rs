@@ -6,6 +6,8 @@
 //! | who owns budget, manners and beliefs, and asks the policy? | [`scheduler`] | none: ours |
 //! | may we spend now? may this host be asked now? | [`budget`], [`politeness`] | none: ours |
 //! | what do we believe about each source? | [`learner`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | what is a poll worth, and which rates earn most? | [`value`], [`allocate`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | how many samples a site; how to share whole polls? | [`sample_size`], [`share`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | which source next? | [`policy`], one file each below it | see each file |
 //!
 //! Pure: no clock, no thread, no file, no address. Time and chance are arguments; sources, sites and
@@ -25,16 +27,20 @@
 //! # Ok::<(), schedule::spec::Mistake>(())
 //! ```
 
+pub mod allocate;
 pub mod budget;
 pub mod chance;
 pub mod event;
 pub mod learner;
 pub mod policy;
 pub mod politeness;
+pub mod sample_size;
 pub mod scheduler;
+pub mod share;
 pub mod source;
 pub mod spec;
 pub mod time;
+pub mod value;
 
 pub use budget::Budget;
 pub use event::{Event, Gate, Next, Observation, Purpose, Round, Verdict, Why};

@@ -8,9 +8,18 @@
 //! forgot. The bounds of the lab (oracle) implement the trait there, knowing a truth that no live
 //! program has.
 
-pub mod greedy;
+pub mod lanes;
 pub mod pool;
+pub mod ranking;
+pub mod sampling;
+
+pub mod adaptive;
+pub mod blend;
+pub mod frequency;
+pub mod greedy;
+pub mod proportional;
 pub mod round_robin;
+pub mod subset;
 
 use std::str::FromStr;
 
@@ -51,7 +60,7 @@ pub struct Entry {
 }
 
 /// Every policy that can run live.
-pub const LIST: [Entry; 2] = [
+pub const LIST: [Entry; 7] = [
     Entry {
         name: "round-robin",
         settings: "",
@@ -59,48 +68,138 @@ pub const LIST: [Entry; 2] = [
         from: "sampling paper",
     },
     Entry {
+        name: "frequency",
+        settings: "rule myopic (freshness, captured), estimator posterior (naive, bias-reduced, likelihood, last-modified)",
+        about: "learn each source's change rate; poll the likeliest changed, or at the best rates for a goal",
+        from: "sampling paper",
+    },
+    Entry {
+        name: "proportional",
+        settings: "samples auto (sqrt, theorem2, a number), cost 1",
+        about: "sample every site, then share downloads by the number of changed samples",
+        from: "sampling paper",
+    },
+    Entry {
         name: "greedy",
-        settings: "samples sqrt (√(N·r) a site; or a number), cost 1",
-        about: "sample every site, then download the sites with most changed samples",
+        settings: "samples auto (sqrt, theorem2, a number), cost 1",
+        about: "sample every site, then download the sites with most changed samples whole",
+        from: "sampling paper",
+    },
+    Entry {
+        name: "adaptive",
+        settings: "k 10, confidence 0.9, interval wilson (wald, clopper, jeffreys)",
+        about: "sample in batches of k until each site is clearly in or out",
+        from: "sampling paper",
+    },
+    Entry {
+        name: "subset",
+        settings: "with greedy, share 0.18",
+        about: "one group of sites per cycle, for budgets too small to sample all",
+        from: "sampling paper",
+    },
+    Entry {
+        name: "blend",
+        settings: "share 0.3, with greedy",
+        about: "a share of the polls in turn, the rest by another policy",
         from: "sampling paper",
     },
 ];
 
 /// A policy as a person writes it, understood and checked.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Spec {
     /// `round-robin`
     RoundRobin,
+    /// `frequency(rule=.., estimator=..)`
+    Frequency(frequency::Settings),
+    /// `proportional(samples=.., cost=..)`
+    Proportional(sampling::Settings),
     /// `greedy(samples=.., cost=..)`
-    Greedy(greedy::Settings),
+    Greedy(sampling::Settings),
+    /// `adaptive(k=.., confidence=.., interval=..)`
+    Adaptive(adaptive::Settings),
+    /// `subset(with=.., share=..)`
+    Subset(Box<Spec>, f64),
+    /// `blend(share=.., with=..)`
+    Blend(Box<Spec>, f64),
 }
+
+/// How deep policies may hold policies.
+const DEEPEST: usize = 3;
 
 impl FromStr for Spec {
     type Err = Mistake;
 
     fn from_str(text: &str) -> Result<Self, Mistake> {
-        let mut call: Call = text.parse()?;
-        match call.name.as_str() {
-            "round-robin" => call.finish("").map(|()| Self::RoundRobin),
-            "greedy" => {
-                let settings = greedy::Settings::read(&mut call)?;
-                call.finish("`samples` and `cost`").map(|()| Self::Greedy(settings))
-            }
-            unknown => Err(Mistake(format!(
-                "there is no policy `{unknown}`; known are {}",
-                LIST.map(|entry| format!("`{}`", entry.name)).join(", ")
-            ))),
-        }
+        Self::read(text, DEEPEST)
     }
 }
 
 impl Spec {
+    fn read(text: &str, depth: usize) -> Result<Self, Mistake> {
+        let mut call: Call = text.parse()?;
+        let (spec, known) = match call.name.as_str() {
+            "round-robin" => (Self::RoundRobin, ""),
+            "frequency" => {
+                (Self::Frequency(frequency::Settings::read(&mut call)?), "`rule` and `estimator`")
+            }
+            "proportional" => {
+                (Self::Proportional(sampling::Settings::read(&mut call)?), "`samples` and `cost`")
+            }
+            "greedy" => {
+                (Self::Greedy(sampling::Settings::read(&mut call)?), "`samples` and `cost`")
+            }
+            "adaptive" => (
+                Self::Adaptive(adaptive::Settings::read(&mut call)?),
+                "`k`, `confidence` and `interval`",
+            ),
+            "subset" => {
+                let share = call.number("share", 0.18, 0.001..=1.0)?;
+                (Self::Subset(Self::inner(&mut call, depth)?, share), "`with` and `share`")
+            }
+            "blend" => {
+                let share = call.number("share", 0.3, 0.0..=1.0)?;
+                (Self::Blend(Self::inner(&mut call, depth)?, share), "`share` and `with`")
+            }
+            unknown => {
+                let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
+                return Err(Mistake(format!("there is no policy `{unknown}`; known are {known}")));
+            }
+        };
+        call.finish(known).map(|()| spec)
+    }
+
+    fn inner(call: &mut Call, depth: usize) -> Result<Box<Self>, Mistake> {
+        let text: String = call.take("with", "greedy".to_owned())?;
+        if depth == 0 {
+            return Err(Mistake(format!(
+                "`{text}` sits too deep in other policies; {DEEPEST} levels are enough"
+            )));
+        }
+        Self::read(&text, depth - 1).map(Box::new)
+    }
+
     /// A policy ready to be told things. `seed` fixes its luck.
-    pub fn build(self, seed: u64) -> AnyPolicy {
+    pub fn build(&self, seed: u64) -> AnyPolicy {
         match self {
-            Self::RoundRobin => AnyPolicy::RoundRobin(round_robin::RoundRobin::default()),
+            Self::RoundRobin => AnyPolicy::RoundRobin(Box::default()),
+            Self::Frequency(settings) => {
+                AnyPolicy::Frequency(Box::new(frequency::Frequency::new(*settings)))
+            }
+            Self::Proportional(settings) => {
+                AnyPolicy::Proportional(Box::new(proportional::Proportional::new(*settings, seed)))
+            }
             Self::Greedy(settings) => {
-                AnyPolicy::Greedy(Box::new(greedy::Greedy::new(settings, seed)))
+                AnyPolicy::Greedy(Box::new(greedy::Greedy::new(*settings, seed)))
+            }
+            Self::Adaptive(settings) => {
+                AnyPolicy::Adaptive(Box::new(adaptive::Adaptive::new(*settings, seed)))
+            }
+            Self::Subset(inner, share) => {
+                AnyPolicy::Subset(Box::new(subset::Subset::new(inner.build(seed), *share, seed)))
+            }
+            Self::Blend(inner, share) => {
+                AnyPolicy::Blend(Box::new(blend::Blend::new(inner.build(seed), *share)))
             }
         }
     }
@@ -110,23 +209,43 @@ impl Spec {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AnyPolicy {
     /// Every source in turn.
-    RoundRobin(round_robin::RoundRobin),
+    RoundRobin(Box<round_robin::RoundRobin>),
+    /// By learned change rates.
+    Frequency(Box<frequency::Frequency>),
+    /// Samples, then downloads in proportion.
+    Proportional(Box<proportional::Proportional>),
     /// Samples, then the best sites whole.
     Greedy(Box<greedy::Greedy>),
+    /// Samples until each site is decided.
+    Adaptive(Box<adaptive::Adaptive>),
+    /// One group of sites per round.
+    Subset(Box<subset::Subset>),
+    /// A share in turn, the rest by another policy.
+    Blend(Box<blend::Blend>),
 }
 
 impl AnyPolicy {
     fn inner(&self) -> &dyn Policy {
         match self {
-            Self::RoundRobin(policy) => policy,
+            Self::RoundRobin(policy) => &**policy,
+            Self::Frequency(policy) => &**policy,
+            Self::Proportional(policy) => &**policy,
             Self::Greedy(policy) => &**policy,
+            Self::Adaptive(policy) => &**policy,
+            Self::Subset(policy) => &**policy,
+            Self::Blend(policy) => &**policy,
         }
     }
 
     fn inner_mut(&mut self) -> &mut dyn Policy {
         match self {
-            Self::RoundRobin(policy) => policy,
+            Self::RoundRobin(policy) => &mut **policy,
+            Self::Frequency(policy) => &mut **policy,
+            Self::Proportional(policy) => &mut **policy,
             Self::Greedy(policy) => &mut **policy,
+            Self::Adaptive(policy) => &mut **policy,
+            Self::Subset(policy) => &mut **policy,
+            Self::Blend(policy) => &mut **policy,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::source::grow;
 use crate::{Gate, HostIx, Span, Time};
 
 /// How a host wants to be treated.
@@ -34,10 +35,18 @@ struct Door {
     shut_until: Time,
     /// What the policy was last told.
     open: bool,
+    /// The time it waits for in `openings`.
+    opening: Option<Time>,
 }
 
-const FRESH: Door =
-    Door { manners: None, flying: 0, gap_over: Time::MIN, shut_until: Time::MIN, open: true };
+const FRESH: Door = Door {
+    manners: None,
+    flying: 0,
+    gap_over: Time::MIN,
+    shut_until: Time::MIN,
+    open: true,
+    opening: None,
+};
 
 /// The doors of all hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,10 +62,7 @@ impl Politeness {
     }
 
     fn door(&mut self, host: HostIx) -> &mut Door {
-        if host.ix() >= self.doors.len() {
-            self.doors.resize(host.ix() + 1, FRESH);
-        }
-        &mut self.doors[host.ix()]
+        grow(&mut self.doors, host.ix(), || FRESH)
     }
 
     pub(crate) fn set_manners(
@@ -94,10 +100,15 @@ impl Politeness {
     /// The next host whose time to open came by `now`, with that time.
     pub(crate) fn open_next(&mut self, now: Time) -> Option<(Time, HostIx)> {
         while let Some(&Reverse((at, host))) = self.openings.peek() {
-            if at > now {
+            // an entry the door no longer stands by (opened from outside, shut for longer) is dropped
+            let stands = self.doors[host.ix()].opening == Some(at);
+            if stands && at > now {
                 return None;
             }
             self.openings.pop();
+            if !stands {
+                continue;
+            }
             if self.settle(at, host) == Some(Gate::Open) {
                 return Some((at, host));
             }
@@ -120,10 +131,11 @@ impl Politeness {
             door.gap_over.max(door.shut_until)
         };
         let was_open = std::mem::replace(&mut door.open, opens <= now);
+        let waits = (opens > now && opens < Time::MAX).then_some(opens);
+        if std::mem::replace(&mut door.opening, waits) != waits {
+            self.openings.extend(waits.map(|opens| Reverse((opens, host))));
+        }
         if opens > now {
-            if opens < Time::MAX {
-                self.openings.push(Reverse((opens, host)));
-            }
             return was_open.then_some(Gate::ShutUntil(opens));
         }
         (!was_open).then_some(Gate::Open)
@@ -164,6 +176,15 @@ mod tests {
         assert_eq!(doors.set_gate(at(1), HOST, Gate::ShutUntil(at(60))), None);
         assert_eq!(doors.open_next(at(59)), None);
         assert_eq!(doors.open_next(at(60)), Some((at(60), HOST)));
+    }
+
+    #[test]
+    fn a_host_opened_from_outside_waits_for_nothing() {
+        let mut doors = Politeness::new(Manners::NONE);
+        doors.set_gate(at(0), HOST, Gate::ShutUntil(at(900)));
+        assert_eq!(doors.set_gate(at(1), HOST, Gate::Open), Some(Gate::Open));
+        assert_eq!(doors.open_next(at(2)), None);
+        assert_eq!(doors.next_opening(), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Purse;
 use crate::learner::Learner;
 use crate::politeness::Politeness;
+use crate::source::grow;
 use crate::{
     Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Policy, Purpose,
     SourceIx, Time, Why,
@@ -138,10 +139,7 @@ impl<P: Policy> Scheduler<P> {
     }
 
     fn slot(&mut self, source: SourceIx) -> &mut Slot {
-        if source.ix() >= self.slots.len() {
-            self.slots.resize(source.ix() + 1, Slot::default());
-        }
-        &mut self.slots[source.ix()]
+        grow(&mut self.slots, source.ix(), Slot::default)
     }
 
     fn entered(&mut self, now: Time, source: SourceIx, facts: Facts) {

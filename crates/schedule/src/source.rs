@@ -5,6 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The entry at `index`, lengthening the list with `fill` if it is too short.
+pub(crate) fn grow<T>(list: &mut Vec<T>, index: usize, fill: impl FnMut() -> T) -> &mut T {
+    if index >= list.len() {
+        list.resize_with(index + 1, fill);
+    }
+    &mut list[index]
+}
+
 macro_rules! ordinal {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -17,8 +17,22 @@ use schedule::{
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 4] =
-    ["round-robin", "greedy(samples=2)", "greedy(samples=1,cost=0.25)", "greedy"];
+const POLICIES: [&str; 14] = [
+    "round-robin",
+    "greedy(samples=2)",
+    "greedy(samples=1,cost=0.25)",
+    "greedy",
+    "proportional(samples=2)",
+    "proportional(samples=1,cost=0.25)",
+    "adaptive(k=1)",
+    "adaptive(k=2,interval=wald)",
+    "frequency",
+    "frequency(rule=captured,estimator=likelihood)",
+    "frequency(rule=freshness,estimator=bias-reduced)",
+    "subset(share=0.9,with=greedy(samples=1))",
+    "subset(share=0.5,with=adaptive(k=1))",
+    "blend(share=0.4,with=greedy(samples=1))",
+];
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -225,6 +239,7 @@ impl Driver {
             sent,
             since,
             verdict,
+            age: None,
         }));
     }
 }

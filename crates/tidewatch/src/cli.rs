@@ -29,6 +29,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Replay a trace or a made-up world under policies, with the oracle beside them
+    #[command(long_about = simulate::ABOUT)]
     Simulate(simulate::Simulate),
     /// Make a trace from git histories, or describe one
     #[command(subcommand)]
@@ -39,10 +40,10 @@ enum Command {
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Voice {
     /// Print one JSON document with stable keys instead of a table
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Output")]
     json: bool,
     /// No progress and no remarks on stderr
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = "Output")]
     quiet: bool,
 }
 

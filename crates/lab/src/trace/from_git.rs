@@ -13,7 +13,7 @@
 //!
 //! Git itself reads the history (`git log --raw`), object names only; no file is opened.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -136,7 +136,6 @@ struct Repository {
     site_sizes: HashMap<usize, usize>,
     first: Option<i64>,
     latest: i64,
-    first_site: usize,
 }
 
 struct Live {
@@ -168,7 +167,6 @@ impl Repository {
             site_sizes: HashMap::new(),
             first: None,
             latest: 0,
-            first_site: usize::MAX,
         }
     }
 
@@ -194,25 +192,24 @@ impl Repository {
                 (false, false) => {}
             }
         }
+        let mut renames = Renames::of(&fates, &gone);
         let mut arrivals = Vec::new();
         for (key, files) in come {
-            match renamed_from(&fates, &gone, key) {
-                Some(at) => {
-                    let old = gone.swap_remove(at);
-                    if let Some(Live { page, .. }) = self.live.remove(old) {
-                        self.live.insert(key.clone(), Live { page, files });
-                        if fates[old].removed_digest == fates[key].added_digest {
-                            maker.pages[page].update(t, Kind::Rename);
-                        } else {
-                            changed.push(page);
-                        }
-                    }
+            let Some(old) = renames.source_of(&fates, key) else {
+                arrivals.push((key, files));
+                continue;
+            };
+            if let Some(Live { page, .. }) = self.live.remove(old) {
+                self.live.insert(key.clone(), Live { page, files });
+                if fates[old].removed_digest == fates[key].added_digest {
+                    maker.pages[page].update(t, Kind::Rename);
+                } else {
+                    changed.push(page);
                 }
-                None => arrivals.push((key, files)),
             }
         }
         self.record_changes(maker, t, &changed);
-        for key in gone {
+        for key in gone.into_iter().filter(|key| !renames.used.contains(key)) {
             if let Some(Live { page, .. }) = self.live.remove(key) {
                 maker.pages[page].update(t, Kind::Removal);
                 maker.pages[page].last_seen = Some(t);
@@ -271,7 +268,6 @@ impl Repository {
                 end: 0,
                 name: Some(name),
             });
-            self.first_site = self.first_site.min(maker.sites.len() - 1);
             maker.sites.len() - 1
         })
     }
@@ -288,7 +284,9 @@ impl Repository {
 /// Groups what a commit touched by source, in order of key.
 fn fates(grain: Grain, touches: &[Touch]) -> BTreeMap<Vec<u8>, Fate> {
     let mut fates: BTreeMap<Vec<u8>, Fate> = BTreeMap::new();
-    for Touch { path, before, after } in touches {
+    // a commit that only changes a file's mode publishes nothing new
+    for Touch { path, before, after } in touches.iter().filter(|touch| touch.before != touch.after)
+    {
         let split = path.iter().rposition(|&b| b == b'/');
         let name = split.map_or(&path[..], |at| &path[at + 1..]);
         let key = match grain {
@@ -315,13 +313,37 @@ fn fates(grain: Grain, touches: &[Touch]) -> BTreeMap<Vec<u8>, Fate> {
     fates
 }
 
-/// Which of the sources `gone` in this commit lives on as `key`.
-fn renamed_from(fates: &BTreeMap<Vec<u8>, Fate>, gone: &[&Vec<u8>], key: &[u8]) -> Option<usize> {
-    let content = fates.get(key)?.added_digest;
-    let same_content = |old: &&&Vec<u8>| fates[**old].removed_digest == content;
-    let same_ending = |old: &&&Vec<u8>| ending(old) == ending(key);
-    let found = gone.iter().find(same_content).or_else(|| gone.iter().find(same_ending))?;
-    gone.iter().position(|old| old == found)
+/// Which of the sources gone in a commit live on under another key: same content first, else same ending.
+struct Renames<'a> {
+    by_content: HashMap<u64, Vec<&'a Vec<u8>>>,
+    by_ending: HashMap<&'a [u8], Vec<&'a Vec<u8>>>,
+    used: HashSet<&'a Vec<u8>>,
+}
+
+impl<'a> Renames<'a> {
+    fn of(fates: &BTreeMap<Vec<u8>, Fate>, gone: &[&'a Vec<u8>]) -> Self {
+        let mut renames =
+            Self { by_content: HashMap::new(), by_ending: HashMap::new(), used: HashSet::new() };
+        // popped from the back: the first in order of path is taken first
+        for &old in gone.iter().rev() {
+            renames.by_content.entry(fates[old].removed_digest).or_default().push(old);
+            renames.by_ending.entry(ending(old)).or_default().push(old);
+        }
+        renames
+    }
+
+    fn source_of(&mut self, fates: &BTreeMap<Vec<u8>, Fate>, key: &[u8]) -> Option<&'a Vec<u8>> {
+        let content = fates.get(key)?.added_digest;
+        let used = &mut self.used;
+        let mut unused = |list: &mut Vec<&'a Vec<u8>>| loop {
+            let old = list.pop()?;
+            if used.insert(old) {
+                return Some(old);
+            }
+        };
+        let same_content = self.by_content.get_mut(&content).and_then(&mut unused);
+        same_content.or_else(|| self.by_ending.get_mut(ending(key)).and_then(&mut unused))
+    }
 }
 
 /// The last two parts of a path.
@@ -349,17 +371,40 @@ fn started(path: &Path, why: &std::io::Error) -> Error {
     }
 }
 
+/// A directory inside a repository would silently stand for the whole of it.
+fn refuse_inside(path: &Path) -> Result<(), Error> {
+    let asked = git(path)
+        .args(["rev-parse", "--is-bare-repository", "--is-inside-git-dir", "--show-prefix"])
+        .output()
+        .map_err(|why| started(path, &why))?;
+    if !asked.status.success() {
+        let said = String::from_utf8_lossy(&asked.stderr);
+        return Err(failed(path, format!("git cannot read a history here: {}", said.trim())));
+    }
+    let answer = String::from_utf8_lossy(&asked.stdout);
+    let mut lines = answer.lines();
+    let (bare, inside) = (lines.next() == Some("true"), lines.next() == Some("true"));
+    let prefix = lines.next().unwrap_or_default();
+    if !bare && (inside || !prefix.is_empty()) {
+        return Err(failed(
+            path,
+            "lies inside a repository; give the directory of the repository itself",
+        ));
+    }
+    Ok(())
+}
+
 fn count_commits(path: &Path) -> Result<u64, Error> {
     if !path.is_dir() {
         return Err(failed(path, "is not a directory; give the checkout of a git repository"));
     }
+    refuse_inside(path)?;
     let output = git(path)
         .args(["rev-list", "--count", "--first-parent", "HEAD"])
         .output()
         .map_err(|why| started(path, &why))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(path, format!("git cannot read a history here: {}", said.trim())));
+        return Err(failed(path, "the repository has no commits yet"));
     }
     String::from_utf8_lossy(&output.stdout)
         .trim()

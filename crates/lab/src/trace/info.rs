@@ -20,8 +20,10 @@ pub struct Info {
     /// Updates by kind.
     pub kinds: BTreeMap<&'static str, usize>,
     /// First second known about.
+    #[serde(serialize_with = "rfc3339")]
     pub start: Option<i64>,
     /// Last second known about.
+    #[serde(serialize_with = "rfc3339")]
     pub end: Option<i64>,
     /// Share of sources without a change.
     pub never_changed: Option<f64>,
@@ -39,11 +41,18 @@ pub struct Info {
     pub share_autocorrelation: Option<f64>,
 }
 
+/// Most (site, cycle) pairs to count: a gigabyte of counters.
+const MOST_PAIRS: usize = 100_000_000;
+
+fn rfc3339<S: serde::Serializer>(seconds: &Option<i64>, out: S) -> Result<S::Ok, S::Error> {
+    seconds.and_then(|t| jiff::Timestamp::from_second(t).ok()).map(|t| t.to_string()).serialize(out)
+}
+
 const POINTS: [usize; 5] = [5, 25, 50, 75, 95];
 
 impl Info {
-    /// Describes `trace`, cutting time into cycles of `cycle`.
-    pub fn of(trace: &Trace, kinds: Kinds, cycle: Span) -> Self {
+    /// Describes `trace`, cutting time into cycles of `cycle`; `None` if those are too many to count.
+    pub fn of(trace: &Trace, kinds: Kinds, cycle: Span) -> Option<Self> {
         let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
         trace.updates.iter().for_each(|&(_, kind)| *counts.entry(kind.word()).or_default() += 1);
         let mut sizes: HashMap<u32, usize> = HashMap::new();
@@ -54,8 +63,14 @@ impl Info {
             .collect();
         let never = per_source.iter().filter(|&&count| count == 0).count();
         let span = trace.span();
+        let (length, seconds) =
+            (cycle.micros() / 1_000_000, span.map_or(0, |(start, end)| end - start));
+        let cycles = usize::try_from(seconds / length.max(1)).unwrap_or(usize::MAX);
+        if cycles.saturating_mul(sizes.len().max(1)) > MOST_PAIRS {
+            return None;
+        }
         let shares = span.map(|span| Shares::of(trace, kinds, cycle, span)).unwrap_or_default();
-        Self {
+        Some(Self {
             sources: trace.sources.len(),
             sites: sizes.len(),
             updates: trace.total_updates(),
@@ -69,7 +84,7 @@ impl Info {
             changes_by_cycle: shares.changes,
             share_histogram: shares.histogram,
             share_autocorrelation: shares.autocorrelation,
-        }
+        })
     }
 }
 
@@ -96,7 +111,7 @@ impl Shares {
         for (at, source) in trace.sources.iter().enumerate() {
             let site = alive.entry(source.site).or_insert_with(|| vec![(0, 0); cycles]);
             let first = source.first_seen.map_or(0, |t| slot(t) + 1);
-            let last = source.last_seen.map_or(cycles, slot);
+            let last = source.last_seen.map_or(cycles, slot).min(cycles);
             site[first.min(last)..last].iter_mut().for_each(|(present, _)| *present += 1);
             let mut marked = None;
             for &(t, _) in trace.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind)) {
@@ -158,7 +173,7 @@ mod tests {
                 (source(1, 0), vec![(100, Kind::Rename)]),
             ],
         );
-        let info = Info::of(&trace, Kinds::default(), Span::from_secs(100));
+        let info = Info::of(&trace, Kinds::default(), Span::from_secs(100)).unwrap();
         assert_eq!((info.sources, info.sites, info.updates), (2, 1, 4));
         assert_eq!(info.changes_by_cycle, [2, 1]);
         assert_eq!(info.never_changed, Some(0.5));
@@ -168,8 +183,17 @@ mod tests {
     }
 
     #[test]
+    fn a_life_beyond_the_last_update_and_cycles_beyond_counting() {
+        let source =
+            Source { id: 0, site: 0, host: 0, first_seen: Some(0), last_seen: Some(9_000_000_000) };
+        let trace = Trace::of(Vec::new(), [(source, vec![(5, Kind::Change)])]);
+        assert!(Info::of(&trace, Kinds::default(), Span::DAY).is_some());
+        assert!(Info::of(&trace, Kinds::default(), Span::from_secs(1)).is_none());
+    }
+
+    #[test]
     fn an_empty_trace_is_described_too() {
-        let info = Info::of(&Trace::of(Vec::new(), []), Kinds::default(), Span::DAY);
+        let info = Info::of(&Trace::of(Vec::new(), []), Kinds::default(), Span::DAY).unwrap();
         assert_eq!((info.sources, info.never_changed, info.start), (0, None, None));
     }
 

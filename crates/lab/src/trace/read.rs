@@ -9,21 +9,27 @@ use super::{Error, Kind, Site, Source, Trace};
 impl Trace {
     /// Reads and checks the trace in a directory.
     pub fn read(dir: &Path) -> Result<Self, Error> {
+        if !dir.is_dir() {
+            return Err(Error::NoDirectory(dir.to_owned()));
+        }
         let open = |stem, columns: &[&'static str]| Table::open(dir, stem, columns);
         let sites = match open("sites", &["site_id", "start", "end"])? {
-            Some(table) => read_sites(table)?,
-            None => Vec::new(),
+            Some(table) => Some(read_sites(table)?),
+            None => None,
         };
         let sources =
             open("sources", &["source_id", "site_id", "host_id", "first_seen", "last_seen"])?
                 .ok_or_else(|| Error::Missing(dir.to_owned(), "sources"))?;
-        let (sources, by_id) = read_sources(sources, &sites)?;
+        let (sources, by_id) = read_sources(sources, sites.as_deref())?;
         let updates = open("updates", &["source_id", "site_id", "t", "kind"])?
             .ok_or_else(|| Error::Missing(dir.to_owned(), "updates"))?;
         let (offsets, updates) = read_updates(updates, &sources, &by_id)?;
-        Ok(Self { sources, sites, offsets, updates })
+        Ok(Self { sources, sites: sites.unwrap_or_default(), offsets, updates })
     }
 }
+
+/// The last second of the year 9999.
+const LATEST: i64 = 253_402_300_799;
 
 fn id(table: &Table, column: &'static str, row: usize, value: i64) -> Result<u32, Error> {
     u32::try_from(value)
@@ -31,6 +37,11 @@ fn id(table: &Table, column: &'static str, row: usize, value: i64) -> Result<u32
 }
 
 fn time(table: &Table, column: &'static str, row: usize, value: i64) -> Result<i64, Error> {
+    if value > LATEST {
+        let problem =
+            format!("{value} lies beyond the year 9999; times are seconds, not milliseconds");
+        return Err(table.row(column, row, problem));
+    }
     if value >= 0 {
         return Ok(value);
     }
@@ -65,14 +76,14 @@ fn read_sites(mut table: Table) -> Result<Vec<Site>, Error> {
 
 fn read_sources(
     mut table: Table,
-    sites: &[Site],
+    sites: Option<&[Site]>,
 ) -> Result<(Vec<Source>, HashMap<u32, usize>), Error> {
     let (ids, site_ids) = (table.required("source_id")?, table.required("site_id")?);
     let [hosts, first, last] =
         ["host_id", "first_seen", "last_seen"].map(|column| table.optional(column));
     let cell =
         |column: &Option<Numbers>, row: usize| column.as_ref().and_then(|numbers| numbers[row]);
-    let known: HashSet<u32> = sites.iter().map(|site| site.id).collect();
+    let known: Option<HashSet<u32>> = sites.map(|sites| sites.iter().map(|site| site.id).collect());
     let mut by_id = HashMap::with_capacity(ids.len());
     let mut sources = Vec::with_capacity(ids.len());
     for row in 0..ids.len() {
@@ -85,7 +96,7 @@ fn read_sources(
                 format!("{source} stands in row {} already", before + 1),
             ));
         }
-        if !sites.is_empty() && !known.contains(&site) {
+        if known.as_ref().is_some_and(|known| !known.contains(&site)) {
             return Err(table.row(
                 "site_id",
                 row,

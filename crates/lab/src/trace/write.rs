@@ -21,8 +21,8 @@ pub enum Format {
 }
 
 impl Trace {
-    /// Writes the trace into `dir`, which is made if need be. Existing files of a trace are not overwritten.
-    pub fn write(&self, dir: &Path, format: Format) -> Result<(), Error> {
+    /// Sees that `dir` can take a trace: it is made if need be, and holds no files of another.
+    pub fn prepare(dir: &Path) -> Result<(), Error> {
         fs::create_dir_all(dir).map_err(|why| problem(dir, why))?;
         for stem in ["updates", "sources", "sites"] {
             for form in ["parquet", "csv"] {
@@ -35,6 +35,13 @@ impl Trace {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Writes the trace into `dir`, which is made if need be. Existing files of a trace are not overwritten, and
+    /// none appears before it is whole.
+    pub fn write(&self, dir: &Path, format: Format) -> Result<(), Error> {
+        Self::prepare(dir)?;
         let order = self.by_id();
         let mut tables = vec![
             ("updates", self.update_columns(&order)),
@@ -44,10 +51,14 @@ impl Trace {
             tables.push(("sites", self.site_columns()));
         }
         for (stem, columns) in tables {
+            let form = if format == Format::Parquet { "parquet" } else { "csv" };
+            let (draft, path) =
+                (dir.join(format!(".{stem}.{form}.part")), dir.join(format!("{stem}.{form}")));
             match format {
-                Format::Parquet => write_parquet(&dir.join(format!("{stem}.parquet")), columns)?,
-                Format::Csv => write_csv(&dir.join(format!("{stem}.csv")), &columns)?,
+                Format::Parquet => write_parquet(&draft, columns)?,
+                Format::Csv => write_csv(&draft, &columns)?,
             }
+            fs::rename(&draft, &path).map_err(|why| problem(&path, why))?;
         }
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! The sources of each site, drawn at random without replacement within a round.
 //!
 //! What sampling policies share: *give me a random source of this site that was not polled this round,
-//! is not in flight, and whose host is open*. Each site has one lane per host; a lane's members stand
-//! polled first, the rest behind. A draw picks evenly among the rest by a hash of (seed, round, site,
-//! draws so far) and swaps the pick forward when it is sent: a Fisher–Yates shuffle that does only as
-//! much work as is polled. No pass over the sources when a round begins.
+//! is not in flight, and whose host is open*. A site's members stand polled first, the rest behind. A draw picks
+//! evenly among the rest by a hash of (seed, round, site, polls so far), again if the pick's host is shut, and
+//! swaps the pick forward when it is sent: a Fisher–Yates shuffle that does only as much work as is polled. No
+//! pass over the sources when a round begins.
+//!
+//! A source whose poll was lost may be drawn once more in the round, so that one that never answers cannot eat
+//! the budget.
 //!
 //! Paper: CN-22's "random subset", CN-07's "not downloaded again in the cycle"
 //! (`docs/papers/cho-ntoulas-2002.md`).
@@ -13,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::source::grow;
 use crate::{Gate, HostIx, Purpose, SiteIx, SourceIx, chance};
 
 /// Sources by site and host, with this round's draws.
@@ -21,39 +25,57 @@ pub struct Pool {
     seed: u64,
     round: u64,
     /// Rounds begun so far: what tells this round's flights from older ones.
-    laps: u64,
+    laps: u32,
     places: Vec<Option<Place>>,
+    sites: Vec<Site>,
     lanes: Vec<Lane>,
     by_key: BTreeMap<(SiteIx, HostIx), usize>,
-    sites: Vec<Vec<usize>>,
     hosts: Vec<Host>,
+    flights: BTreeMap<SourceIx, Flight>,
     sources: usize,
-    out: usize,
     samples_out: usize,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Place {
     lane: u32,
+    /// Index among its site's members.
     at: u32,
+    /// The lap in which a lost poll of it was last forgiven.
+    forgiven: u32,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Lane {
-    site: SiteIx,
-    host: HostIx,
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Site {
     /// `[..done]` were polled this round or are in flight; the rest may be drawn.
     members: Vec<SourceIx>,
     done: usize,
-    out: Vec<Flight>,
+    /// Of the rest, those whose host is open.
+    ready: usize,
+    /// Polls sent this round.
+    sends: u64,
+}
+
+/// The sources of one site on one host: how many, and how many may be drawn.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Lane {
+    site: SiteIx,
+    host: HostIx,
+    size: usize,
+    undrawn: usize,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Host {
+    lanes: Vec<usize>,
+    shut: bool,
 }
 
 /// A poll under way, from whichever round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Flight {
-    source: SourceIx,
     purpose: Purpose,
-    lap: u64,
+    lap: u32,
 }
 
 /// What an answer is about.
@@ -65,17 +87,8 @@ pub struct Answered {
     pub of_this_round: bool,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Host {
-    lanes: Vec<usize>,
-    shut: bool,
-}
-
-fn at_least<T: Clone>(list: &mut Vec<T>, index: usize, fill: &T) {
-    if index >= list.len() {
-        list.resize(index + 1, fill.clone());
-    }
-}
+/// Random picks before giving up on chance where most hosts are shut.
+const TRIES: u64 = 24;
 
 impl Pool {
     /// Empty; `seed` fixes the draws.
@@ -85,19 +98,19 @@ impl Pool {
             round: 0,
             laps: 0,
             places: Vec::new(),
+            sites: Vec::new(),
             lanes: Vec::new(),
             by_key: BTreeMap::new(),
-            sites: Vec::new(),
             hosts: Vec::new(),
+            flights: BTreeMap::new(),
             sources: 0,
-            out: 0,
             samples_out: 0,
         }
     }
 
     /// Polls in flight.
     pub fn out(&self) -> usize {
-        self.out
+        self.flights.len()
     }
 
     /// Samples of this round in flight.
@@ -117,50 +130,46 @@ impl Pool {
 
     /// The site of a source in the pool.
     pub fn site_of(&self, source: SourceIx) -> Option<SiteIx> {
-        let place = self.places.get(source.ix()).copied().flatten()?;
-        Some(self.lanes[place.lane as usize].site)
+        self.place(source).map(|place| self.lanes[place.lane as usize].site)
     }
 
     /// How many sources the site has.
     pub fn size(&self, site: SiteIx) -> usize {
-        self.lanes_of(site).map(|lane| lane.members.len()).sum()
+        self.sites.get(site.ix()).map_or(0, |site| site.members.len())
     }
 
     /// How many of the site's sources could be drawn, counting those behind shut hosts.
     pub fn undrawn(&self, site: SiteIx) -> usize {
-        self.lanes_of(site).map(|lane| lane.members.len() - lane.done).sum()
+        self.sites.get(site.ix()).map_or(0, |site| site.members.len() - site.done)
     }
 
     /// How many could be drawn right now.
     pub fn ready(&self, site: SiteIx) -> usize {
-        self.open_lanes(site).map(|lane| lane.members.len() - lane.done).sum()
+        self.sites.get(site.ix()).map_or(0, |site| site.ready)
     }
 
     /// A random source of the site that may be polled now.
     pub fn draw(&self, site: SiteIx) -> Option<SourceIx> {
-        let ready = self.ready(site);
-        if ready == 0 {
-            return None;
-        }
-        let drawn: usize = self.lanes_of(site).map(|lane| lane.done).sum();
-        let mut pick =
-            chance::below(ready, self.seed, [self.round, site.ix() as u64, drawn as u64]);
-        for lane in self.open_lanes(site) {
-            let rest = &lane.members[lane.done..];
-            if pick < rest.len() {
-                return Some(rest[pick]);
-            }
-            pick -= rest.len();
-        }
-        None
+        let pool = self.sites.get(site.ix()).filter(|pool| pool.ready > 0)?;
+        let rest = &pool.members[pool.done..];
+        let pick = |attempt| {
+            chance::below(
+                rest.len(),
+                self.seed,
+                [self.round, site.ix() as u64, pool.sends, attempt],
+            )
+        };
+        let in_order = (0..rest.len()).map(|step| (pick(TRIES) + step) % rest.len());
+        (0..TRIES).map(pick).chain(in_order).map(|at| rest[at]).find(|&source| self.is_open(source))
     }
 
-    fn lanes_of(&self, site: SiteIx) -> impl Iterator<Item = &Lane> {
-        self.sites.get(site.ix()).into_iter().flatten().map(|&lane| &self.lanes[lane])
+    fn place(&self, source: SourceIx) -> Option<Place> {
+        self.places.get(source.ix()).copied().flatten()
     }
 
-    fn open_lanes(&self, site: SiteIx) -> impl Iterator<Item = &Lane> {
-        self.lanes_of(site).filter(|lane| !self.hosts[lane.host.ix()].shut)
+    fn is_open(&self, source: SourceIx) -> bool {
+        self.place(source)
+            .is_some_and(|place| !self.hosts[self.lanes[place.lane as usize].host.ix()].shut)
     }
 
     /// A new round: everything may be drawn again, except what is still in flight.
@@ -168,112 +177,150 @@ impl Pool {
         self.round = u64::from(round);
         self.laps += 1;
         self.samples_out = 0;
-        for at in 0..self.lanes.len() {
-            self.lanes[at].done = 0;
-            for i in 0..self.lanes[at].out.len() {
-                let source = self.lanes[at].out[i].source;
-                self.mark_drawn(source);
+        self.sites.iter_mut().for_each(|site| (site.done, site.ready, site.sends) = (0, 0, 0));
+        for lane in &mut self.lanes {
+            lane.undrawn = lane.size;
+            if !self.hosts[lane.host.ix()].shut {
+                self.sites[lane.site.ix()].ready += lane.size;
             }
         }
+        let flying: Vec<SourceIx> = self.flights.keys().copied().collect();
+        flying.into_iter().for_each(|source| self.mark_drawn(source));
     }
 
     /// A source enters, into the part that may be drawn.
     pub fn enter(&mut self, source: SourceIx, site: SiteIx, host: HostIx) {
-        at_least(&mut self.places, source.ix(), &None);
-        at_least(&mut self.sites, site.ix(), &Vec::new());
-        at_least(&mut self.hosts, host.ix(), &Host::default());
+        grow(&mut self.sites, site.ix(), Site::default);
+        grow(&mut self.hosts, host.ix(), Host::default);
         let lane = *self.by_key.entry((site, host)).or_insert_with(|| {
-            let lane = self.lanes.len();
-            self.lanes.push(Lane { site, host, members: Vec::new(), done: 0, out: Vec::new() });
-            self.sites[site.ix()].push(lane);
-            self.hosts[host.ix()].lanes.push(lane);
-            lane
+            self.lanes.push(Lane { site, host, size: 0, undrawn: 0 });
+            self.hosts[host.ix()].lanes.push(self.lanes.len() - 1);
+            self.lanes.len() - 1
         });
-        let at = self.lanes[lane].members.len();
-        self.lanes[lane].members.push(source);
-        self.places[source.ix()] =
-            Some(Place { lane: SourceIx::new(lane).raw(), at: SourceIx::new(at).raw() });
+        let members = &mut self.sites[site.ix()].members;
+        let place = Place {
+            lane: SourceIx::new(lane).raw(),
+            at: SourceIx::new(members.len()).raw(),
+            forgiven: 0,
+        };
+        members.push(source);
+        *grow(&mut self.places, source.ix(), || None) = Some(place);
+        self.lanes[lane].size += 1;
         self.sources += 1;
+        self.set_drawable(place, true);
     }
 
     /// A source leaves; its site, if it was here.
     pub fn leave(&mut self, source: SourceIx) -> Option<SiteIx> {
-        let place = self.places.get_mut(source.ix())?.take()?;
-        let (lane_ix, mut hole) = (place.lane as usize, place.at as usize);
-        let done = self.lanes[lane_ix].done;
-        if hole < done {
-            self.swap(lane_ix, hole, done - 1);
-            hole = done - 1;
-            self.lanes[lane_ix].done -= 1;
-        }
-        let last = self.lanes[lane_ix].members.len() - 1;
-        self.swap(lane_ix, hole, last);
-        let lane = &mut self.lanes[lane_ix];
-        lane.members.pop();
-        let site = lane.site;
+        let place = self.place(source)?;
+        let site = self.lanes[place.lane as usize].site;
+        self.land(source);
+        self.mark_drawn(source);
+        // from the last of the drawn to the last of all, then off
+        let (done, last) =
+            (self.sites[site.ix()].done - 1, self.sites[site.ix()].members.len() - 1);
+        self.swap(site, self.place(source)?.at as usize, done);
+        self.swap(site, done, last);
+        self.sites[site.ix()].done = done;
+        self.sites[site.ix()].members.pop();
+        self.lanes[place.lane as usize].size -= 1;
         self.places[source.ix()] = None;
         self.sources -= 1;
-        self.land(lane_ix, source);
         Some(site)
     }
 
     /// A poll of the source is in flight.
     pub fn sent(&mut self, source: SourceIx, purpose: Purpose) -> Option<SiteIx> {
-        let place = self.places.get(source.ix()).copied().flatten()?;
+        let site = self.site_of(source)?;
         self.mark_drawn(source);
-        let lane = &mut self.lanes[place.lane as usize];
-        lane.out.push(Flight { source, purpose, lap: self.laps });
-        self.out += 1;
+        self.flights.insert(source, Flight { purpose, lap: self.laps });
         self.samples_out += usize::from(purpose == Purpose::Sample);
-        Some(lane.site)
+        self.sites[site.ix()].sends += 1;
+        Some(site)
     }
 
-    /// Its answer came; a source whose poll was lost may be drawn again in this round.
+    /// Its answer came, or was lost.
     pub fn heard(&mut self, source: SourceIx, lost: bool) -> Option<Answered> {
-        let place = self.places.get(source.ix()).copied().flatten()?;
-        let lane_ix = place.lane as usize;
-        let flight = self.land(lane_ix, source)?;
-        let done = self.lanes[lane_ix].done;
-        if lost && (place.at as usize) < done {
-            self.swap(lane_ix, place.at as usize, done - 1);
-            self.lanes[lane_ix].done -= 1;
+        let site = self.site_of(source)?;
+        let flight = self.land(source)?;
+        if lost {
+            self.forgive(source);
         }
-        let of_this_round = flight.lap == self.laps;
-        Some(Answered { site: self.lanes[lane_ix].site, of_this_round })
+        Some(Answered { site, of_this_round: flight.lap == self.laps })
+    }
+
+    /// A host shut or opened; the sites this touches.
+    pub fn gate(&mut self, host: HostIx, gate: Gate) -> Vec<SiteIx> {
+        let host = grow(&mut self.hosts, host.ix(), Host::default);
+        let shut = gate != Gate::Open;
+        if std::mem::replace(&mut host.shut, shut) == shut {
+            return Vec::new();
+        }
+        let lanes = host.lanes.iter().map(|&lane| self.lanes[lane]);
+        lanes
+            .map(|Lane { site, undrawn, .. }| {
+                let ready = &mut self.sites[site.ix()].ready;
+                *ready = if shut { *ready - undrawn } else { *ready + undrawn };
+                site
+            })
+            .collect()
     }
 
     /// Takes the source's poll off the list of those under way.
-    fn land(&mut self, lane: usize, source: SourceIx) -> Option<Flight> {
-        let out = &mut self.lanes[lane].out;
-        let flight = out.swap_remove(out.iter().position(|flight| flight.source == source)?);
-        self.out -= 1;
+    fn land(&mut self, source: SourceIx) -> Option<Flight> {
+        let flight = self.flights.remove(&source)?;
         if flight.purpose == Purpose::Sample && flight.lap == self.laps {
             self.samples_out -= 1;
         }
         Some(flight)
     }
 
-    /// A host shut or opened; the sites this touches.
-    pub fn gate(&mut self, host: HostIx, gate: Gate) -> Vec<SiteIx> {
-        at_least(&mut self.hosts, host.ix(), &Host::default());
-        let host = &mut self.hosts[host.ix()];
-        host.shut = gate != Gate::Open;
-        host.lanes.iter().map(|&lane| self.lanes[lane].site).collect()
-    }
-
-    /// Moves a source to the drawn part of its lane.
-    fn mark_drawn(&mut self, source: SourceIx) {
-        let Some(place) = self.places[source.ix()] else { return };
-        let lane = place.lane as usize;
-        let done = self.lanes[lane].done;
-        if place.at as usize >= done {
-            self.swap(lane, place.at as usize, done);
-            self.lanes[lane].done += 1;
+    /// Lets a source be drawn again, once a round.
+    fn forgive(&mut self, source: SourceIx) {
+        let laps = self.laps;
+        let Some(Some(place)) = self.places.get_mut(source.ix()) else { return };
+        if place.forgiven == laps {
+            return;
+        }
+        place.forgiven = laps;
+        let place = *place;
+        let site = self.lanes[place.lane as usize].site;
+        let done = self.sites[site.ix()].done;
+        if (place.at as usize) < done {
+            self.swap(site, place.at as usize, done - 1);
+            self.sites[site.ix()].done -= 1;
+            self.set_drawable(place, true);
         }
     }
 
-    fn swap(&mut self, lane: usize, a: usize, b: usize) {
-        let members = &mut self.lanes[lane].members;
+    /// Moves a source to the drawn part of its site.
+    fn mark_drawn(&mut self, source: SourceIx) {
+        let Some(place) = self.place(source) else { return };
+        let site = self.lanes[place.lane as usize].site;
+        let done = self.sites[site.ix()].done;
+        if place.at as usize >= done {
+            self.swap(site, place.at as usize, done);
+            self.sites[site.ix()].done += 1;
+            self.set_drawable(place, false);
+        }
+    }
+
+    /// Keeps the counts when a source joins or leaves the part that may be drawn.
+    fn set_drawable(&mut self, place: Place, drawable: bool) {
+        let lane = &mut self.lanes[place.lane as usize];
+        let open = !self.hosts[lane.host.ix()].shut;
+        let ready = &mut self.sites[lane.site.ix()].ready;
+        if drawable {
+            lane.undrawn += 1;
+            *ready += usize::from(open);
+        } else {
+            lane.undrawn -= 1;
+            *ready -= usize::from(open);
+        }
+    }
+
+    fn swap(&mut self, site: SiteIx, a: usize, b: usize) {
+        let members = &mut self.sites[site.ix()].members;
         members.swap(a, b);
         for at in [a, b] {
             if let Some(place) = &mut self.places[members[at].ix()] {
@@ -343,6 +390,19 @@ mod tests {
                 prop_assert_eq!(pool.sources(), present.len());
             }
         }
+    }
+
+    /// A source that never answers is drawn at most twice a round; everyone else is still polled.
+    #[test]
+    fn a_dead_source_cannot_eat_the_round() {
+        let mut pool = pool_of(10, 1);
+        let mut polls = [0; 10];
+        while let Some(source) = pool.draw(SiteIx::FIRST) {
+            pool.sent(source, Purpose::Look);
+            pool.heard(source, source.ix() == 3);
+            polls[source.ix()] += 1;
+        }
+        assert_eq!(polls, [1, 1, 1, 2, 1, 1, 1, 1, 1, 1]);
     }
 
     /// Each of 20 sources is among the first 5 drawn with chance ¼: over 8,000 rounds the count has

@@ -5,24 +5,21 @@
 //! their turn and are served first when it opens. A lost poll is asked again at once, but only once in a
 //! row, so a source that never answers cannot hold up the rest.
 //!
-//! Each host has a queue of (turn, source); the queue whose head has the smallest turn is next, among
-//! open hosts. Cost: O(log hosts) per poll.
+//! Where a round's polls all happen in one instant, no source is polled twice in it.
 //!
-//! Paper: `docs/papers/cho-ntoulas-2002.md`, section 2.1.
-
-use std::collections::{BTreeSet, VecDeque};
+//! Paper: `docs/papers/cho-ntoulas-2002.md`, section 2.1. Cost: O(log hosts) per poll.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Beliefs, Event, Gate, HostIx, Next, Policy, Purpose, SourceIx, Time, Verdict};
+use super::lanes::Lanes;
+use crate::source::grow;
+use crate::{Beliefs, Event, HostIx, Next, Policy, Purpose, SourceIx, Time, Verdict};
 
 /// Every source in turn.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RoundRobin {
     places: Vec<Place>,
-    lanes: Vec<Lane>,
-    /// Heads of the queues of open hosts.
-    heads: BTreeSet<(u64, HostIx)>,
+    lanes: Lanes,
     turns_given: u64,
     out: usize,
 }
@@ -31,6 +28,8 @@ pub struct RoundRobin {
 struct Place {
     host: HostIx,
     standing: Standing,
+    /// When it was last polled.
+    sent: Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,15 +48,6 @@ enum Standing {
     },
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Lane {
-    /// Ascending in turn; entries whose source has moved on are skipped.
-    queue: VecDeque<(u64, SourceIx)>,
-    shut: bool,
-    /// Its entry in `heads`.
-    head: Option<u64>,
-}
-
 impl RoundRobin {
     fn new_turn(&mut self) -> u64 {
         self.turns_given += 1;
@@ -67,69 +57,42 @@ impl RoundRobin {
     fn queue(&mut self, source: SourceIx, turn: u64, again: bool) {
         let place = &mut self.places[source.ix()];
         place.standing = Standing::Queued { turn, again };
-        let host = place.host;
-        let queue = &mut self.lanes[host.ix()].queue;
-        let at = match queue.back() {
-            Some(&(last, _)) if last > turn => queue.partition_point(|&(other, _)| other < turn),
-            _ => queue.len(),
-        };
-        queue.insert(at, (turn, source));
-        self.refresh(host);
-    }
-
-    /// Drops moved-on entries from the front of a host's queue and lists its head if the host is open.
-    fn refresh(&mut self, host: HostIx) {
-        let lane = &mut self.lanes[host.ix()];
-        while let Some(&(turn, source)) = lane.queue.front() {
-            match self.places[source.ix()].standing {
-                Standing::Queued { turn: current, .. } if current == turn => break,
-                _ => lane.queue.pop_front(),
-            };
-        }
-        let head = if lane.shut { None } else { lane.queue.front().map(|&(turn, _)| turn) };
-        if head != lane.head {
-            if let Some(old) = lane.head {
-                self.heads.remove(&(old, host));
-            }
-            if let Some(new) = head {
-                self.heads.insert((new, host));
-            }
-            lane.head = head;
-        }
+        self.lanes.add(place.host, turn, source);
     }
 
     fn entered(&mut self, source: SourceIx, host: HostIx) {
-        if host.ix() >= self.lanes.len() {
-            self.lanes.resize_with(host.ix() + 1, Lane::default);
-        }
-        if source.ix() >= self.places.len() {
-            self.places.resize(source.ix() + 1, Place { host, standing: Standing::Absent });
-        }
-        self.places[source.ix()].host = host;
+        let absent = || Place { host, standing: Standing::Absent, sent: Time::MIN };
+        grow(&mut self.places, source.ix(), absent).host = host;
         let turn = self.new_turn();
         self.queue(source, turn, false);
     }
 
     fn left(&mut self, source: SourceIx) {
         let Some(place) = self.places.get_mut(source.ix()) else { return };
-        let was = std::mem::replace(&mut place.standing, Standing::Absent);
-        let host = place.host;
-        if let Standing::Out { .. } = was {
-            self.out -= 1;
+        match std::mem::replace(&mut place.standing, Standing::Absent) {
+            Standing::Queued { turn, .. } => self.lanes.take(place.host, turn),
+            Standing::Out { .. } => self.out -= 1,
+            Standing::Absent => {}
         }
-        self.refresh(host);
     }
 
-    fn sent(&mut self, source: SourceIx) {
-        let Some(&Place { host, standing: Standing::Queued { turn, again } }) =
+    fn sent(&mut self, now: Time, source: SourceIx) {
+        let Some(&Place { host, standing: Standing::Queued { turn, again }, .. }) =
             self.places.get(source.ix())
         else {
             return;
         };
         let next = self.new_turn();
-        self.places[source.ix()].standing = Standing::Out { had: turn, next, again };
+        let place = &mut self.places[source.ix()];
+        (place.standing, place.sent) = (Standing::Out { had: turn, next, again }, now);
+        self.lanes.take(host, turn);
         self.out += 1;
-        self.refresh(host);
+    }
+
+    /// Polled at `now` already, and answered.
+    fn was_just_polled(&self, source: SourceIx, now: Time) -> bool {
+        let place = self.places[source.ix()];
+        place.sent == now && !matches!(place.standing, Standing::Queued { again: true, .. })
     }
 
     fn heard(&mut self, source: SourceIx, verdict: Verdict) {
@@ -148,27 +111,22 @@ impl RoundRobin {
 }
 
 impl Policy for RoundRobin {
-    fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
+    fn tell(&mut self, now: Time, event: &Event, _beliefs: &dyn Beliefs) {
         match *event {
             Event::Entered(source, facts) => self.entered(source, facts.host),
             Event::Left(source) => self.left(source),
-            Event::Sent(source, _) => self.sent(source),
+            Event::Sent(source, _) => self.sent(now, source),
             Event::Heard(heard) => self.heard(heard.source, heard.verdict),
-            Event::Host(host, gate) => {
-                if host.ix() >= self.lanes.len() {
-                    self.lanes.resize_with(host.ix() + 1, Lane::default);
-                }
-                self.lanes[host.ix()].shut = gate != Gate::Open;
-                self.refresh(host);
-            }
+            Event::Host(host, gate) => self.lanes.gate(host, gate),
             Event::Round(_) | Event::Manners(..) => {}
         }
     }
 
-    fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
-        let head = self.heads.first().and_then(|&(_, host)| self.lanes[host.ix()].queue.front());
-        match head {
-            Some(&(_, source)) => Next::Poll(source, Purpose::Look),
+    fn next(&self, now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
+        match self.lanes.first() {
+            // everyone was polled in this very instant: another look would see the same
+            Some((_, source)) if self.was_just_polled(source, now) => Next::RoundOver,
+            Some((_, source)) => Next::Poll(source, Purpose::Look),
             None if self.out > 0 => Next::WaitForAnswer,
             None => Next::WaitUntil(Time::MAX),
         }
@@ -178,7 +136,7 @@ impl Policy for RoundRobin {
         match self.places.get(source.ix()).map(|place| place.standing) {
             Some(Standing::Queued { turn, again: false }) => {
                 let ahead =
-                    turn.saturating_sub(self.heads.first().map_or(turn, |&(first, _)| first));
+                    turn.saturating_sub(self.lanes.first().map_or(turn, |(first, _)| first));
                 format!("every source in turn; at most {ahead} turns before this one")
             }
             Some(Standing::Queued { again: true, .. }) => {

@@ -15,15 +15,10 @@ use schedule::spec::{Mistake, split};
 use schedule::{Span, policy};
 
 use super::budget::Budget;
-use super::table::{self, count, duration, with_interval};
-use super::{Failure, Voice, say};
+use super::table::{self, counted, duration, with_interval};
+use super::{Failure, Voice};
+use serde::Serialize;
 
-/// Replays a trace or a world under policies and scores them.
-///
-/// Without arguments: the sampling paper's main experiment on its synthetic world.
-///
-/// Cycles: `--cycle 30d --cycles 24 --budget 28%` makes every poll of a cycle at the cycle's end.
-/// Continuous: `--budget 600/h` or `28%/30d` spreads polls over time.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Simulate {
@@ -65,6 +60,15 @@ pub(crate) struct Simulate {
     plot: Option<PathBuf>,
 }
 
+/// The long help.
+pub(crate) const ABOUT: &str = "\
+Replays a trace or a made-up world under policies and scores them.
+
+Without --trace and --world: the sampling paper's main experiment on its synthetic world.
+
+Cycles: `--cycle 30d --cycles 24 --budget 28%` makes every poll of a cycle at the cycle's end.
+Continuous: `--budget 600/h` or `28%/30d` spreads polls over time.";
+
 const EXAMPLES: &str = "\
 Examples:
   tidewatch simulate
@@ -88,39 +92,47 @@ enum PresentArg {
     Any,
 }
 
-/// The built-in run: CN-52's setting.
-const BUILT_IN: &str = "--world v-shaped --cycles 5 --budget 100000 --count per-cycle";
-
 impl Simulate {
     pub(crate) fn run(mut self, voice: Voice) -> Result<(), Failure> {
         if self.policies.trim() == "list" {
-            return say(&policy_list());
+            return policy_list(voice);
         }
         if self.world.as_deref() == Some("list") {
-            return say(&world_list());
+            return world_list(voice);
         }
-        if self.trace.is_none() && self.world.is_none() {
-            self.fill_in(voice);
+        let built_in = self.trace.is_none() && self.world.is_none();
+        if built_in {
+            self.fill_in();
         }
         let contenders = contenders(&self.policies)?;
         let budget: Budget = self.budget.as_deref().unwrap_or("28%").parse()?;
         let cycle = self.cycle(budget)?;
-        let ground = self.ground(budget, cycle, voice)?;
         let clock = self.clock(budget, cycle)?;
+        let ground = self.ground(budget, cycle, voice)?;
+        if let Some(path) = &self.plot {
+            figure::can_draw(path)?;
+        }
+        if built_in {
+            voice.remark("a built-in world, the sampling paper's: v-shaped");
+        }
         let rounds = u64::from(ground.rounds) * self.seeds * contenders.len() as u64;
         let bar = voice.progress(rounds, "simulating");
         let comparison =
             compare::compare(&ground.ground, &clock, &contenders, self.seeds, &|| bar.inc(1));
         bar.finish_and_clear();
+        if comparison.budget_per_cycle == 0 {
+            voice.remark("the budget comes to no polls a cycle; give more, e.g. `--budget 10%`");
+        }
+        voice.result(&comparison, || report(&comparison, cycle))?;
         if let Some(path) = &self.plot {
             figure::comparison(&comparison, path)?;
             voice.remark(&format!("drew {}", path.display()));
         }
-        voice.result(&comparison, || report(&comparison, cycle))
+        Ok(())
     }
 
-    fn fill_in(&mut self, voice: Voice) {
-        voice.remark(&format!("a built-in world, the sampling paper's setting: {BUILT_IN}"));
+    /// The built-in run: CN-52's setting.
+    fn fill_in(&mut self) {
         self.world = Some("v-shaped".to_owned());
         self.budget.get_or_insert_with(|| "100000".to_owned());
         self.cycles.get_or_insert(5);
@@ -152,12 +164,7 @@ impl Simulate {
             Some(CountArg::SinceLast) | None => Count::SinceLast,
         };
         Ok(move |world: &World| match budget.per {
-            // more polls than sources would only repeat what was just seen
-            None => Clock::Cycles {
-                length: cycle,
-                polls: budget.per_cycle(world.len()).min(world.len() as u64),
-                count,
-            },
+            None => Clock::Cycles { length: cycle, polls: budget.per_cycle(world.len()), count },
             Some(per) => {
                 let (polls, per) = budget.flow(world.len(), per);
                 Clock::Continuous { polls, per, round: cycle }
@@ -166,6 +173,16 @@ impl Simulate {
     }
 
     fn ground(&self, budget: Budget, cycle: Span, voice: Voice) -> Result<Grounded, Failure> {
+        let kinds: Kinds = self.kinds.parse()?;
+        let longest = Span::DAY.times(365 * 10_000);
+        if i128::from(cycle.micros()) * i128::from(self.cycles.unwrap_or(1))
+            > i128::from(longest.micros())
+        {
+            return Err(Failure::Asked(format!(
+                "{} cycles of {cycle} are more than ten thousand years",
+                self.cycles.unwrap_or(1)
+            )));
+        }
         let Some(dir) = &self.trace else {
             let spec: synth::Spec = self.world.as_deref().unwrap_or("v-shaped").parse()?;
             if self.from.is_some() || self.present.is_some() {
@@ -176,7 +193,6 @@ impl Simulate {
             let cycles = self.cycles.unwrap_or(5);
             return Ok(Grounded { ground: Ground::Drawn { spec, cycle, cycles }, rounds: cycles });
         };
-        let kinds: Kinds = self.kinds.parse()?;
         let trace = Trace::read(dir)?;
         let window = self.window(&trace, cycle)?;
         let present = match self.present {
@@ -208,7 +224,8 @@ impl Simulate {
         let from = self.from.as_deref().map_or(Ok(start), moment)?;
         let whole = u32::try_from((end - from).max(0) / length).unwrap_or(u32::MAX);
         let cycles = self.cycles.unwrap_or(whole);
-        if cycles == 0 || from >= end || i64::from(cycles - 1) * length > end - from {
+        let covers = i64::from(cycles) * length;
+        if cycles == 0 || from + covers > end + length - 1 || from + length <= start {
             return Err(Failure::Asked(format!(
                 "the trace covers {} to {}; no window of {} cycles of {cycle} fits behind {}",
                 date(start),
@@ -232,12 +249,15 @@ struct Window {
     cycles: u32,
 }
 
+/// What `--policies` names; `all` stands for every policy and bound with its default settings.
 fn contenders(text: &str) -> Result<Vec<Contender>, Mistake> {
-    if text.trim() == "all" {
-        return Ok(Contender::all());
+    let mut list = Vec::new();
+    for part in split(text)? {
+        match part {
+            "all" => list.extend(Contender::all()),
+            policy => list.push(policy.parse()?),
+        }
     }
-    let list: Vec<Contender> =
-        split(text)?.into_iter().map(str::parse).collect::<Result<_, _>>()?;
     if list.is_empty() {
         return Err(Mistake(
             "`--policies` names no policy; `--policies list` shows them".to_owned(),
@@ -249,10 +269,20 @@ fn contenders(text: &str) -> Result<Vec<Contender>, Mistake> {
 /// `2023-07-01` or `2023-07-01T12:00:00Z`, as seconds since 1970.
 pub(crate) fn moment(text: &str) -> Result<i64, Mistake> {
     let text = text.trim();
-    let day = text.parse::<civil::Date>().ok().and_then(|date| date.to_zoned(TimeZone::UTC).ok());
-    let stamp = day.map(|day| day.timestamp()).or_else(|| text.parse().ok());
+    let day = || match text.len() {
+        10 => text
+            .parse::<civil::Date>()
+            .ok()?
+            .to_zoned(TimeZone::UTC)
+            .ok()
+            .map(|day| day.timestamp()),
+        _ => None,
+    };
+    let stamp = text.parse::<jiff::Timestamp>().ok().or_else(day);
     stamp.map(jiff::Timestamp::as_second).ok_or_else(|| {
-        Mistake(format!("`{text}` is not a date; write `2023-07-01` or `2023-07-01T12:00:00Z`"))
+        Mistake(format!(
+            "`{text}` is not a date; write `2023-07-01` or, with its zone, `2023-07-01T12:00:00Z`"
+        ))
     })
 }
 
@@ -264,21 +294,44 @@ pub(crate) fn date(seconds: i64) -> String {
     )
 }
 
-fn policy_list() -> String {
-    let mut table = table::table(&["policy", "settings (default)", "what it does", "from"]);
-    for entry in policy::LIST.iter().chain(&compare::BOUNDS) {
-        let settings = if entry.settings.is_empty() { "–" } else { entry.settings };
-        table.add_row([entry.name, settings, entry.about, entry.from]);
-    }
-    table.to_string()
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    settings: &'static str,
+    about: &'static str,
+    from: &'static str,
 }
 
-fn world_list() -> String {
-    let mut table = table::table(&["world", "settings (default)", "what it is"]);
-    for (name, settings, about) in synth::LIST {
-        table.add_row([name, settings, about]);
-    }
-    table.to_string()
+fn list(what: &str, entries: &[Listed], voice: Voice) -> Result<(), Failure> {
+    voice.result(&entries, || {
+        let mut table = table::table(&[what, "settings (default)", "what it is", "from"]);
+        for entry in entries {
+            let settings = if entry.settings.is_empty() { "–" } else { entry.settings };
+            table.add_row([entry.name, settings, entry.about, entry.from]);
+        }
+        table.to_string()
+    })
+}
+
+fn policy_list(voice: Voice) -> Result<(), Failure> {
+    let entries = policy::LIST.iter().chain(&compare::BOUNDS);
+    let listed = |entry: &policy::Entry| Listed {
+        name: entry.name,
+        settings: entry.settings,
+        about: entry.about,
+        from: entry.from,
+    };
+    list("policy", &entries.map(listed).collect::<Vec<_>>(), voice)
+}
+
+fn world_list(voice: Voice) -> Result<(), Failure> {
+    let listed = synth::LIST.map(|(name, settings, about)| Listed {
+        name,
+        settings,
+        about,
+        from: "made up",
+    });
+    list("world", &listed, voice)
 }
 
 /// The table: policies best first, bounds last, the best of each column starred.
@@ -313,7 +366,7 @@ fn report(comparison: &Comparison, cycle: Span) -> String {
         };
         let ratio_summary =
             lab::score::Summary { mean: s.change_ratio.mean, ci95: s.change_ratio.ci95 };
-        let name = if s.bound { format!("{} (bound)", s.policy) } else { s.policy.clone() };
+        let name = if s.bound { format!("{} †", s.policy) } else { s.policy.clone() };
         table.add_row([
             name,
             star(ratio(s), tops[0]).to_owned() + &with_interval(&ratio_summary),
@@ -326,13 +379,15 @@ fn report(comparison: &Comparison, cycle: Span) -> String {
         ]);
     }
     let heading = format!(
-        "{} sources on {} sites, {} cycles of {cycle}, {} polls each, {} seed{}",
-        count(comparison.sources),
-        count(comparison.sites),
-        comparison.cycles,
-        count(usize::try_from(comparison.budget_per_cycle).unwrap_or(usize::MAX)),
-        comparison.seeds,
-        if comparison.seeds == 1 { "" } else { "s; ± is the 95 % interval over them" }
+        "{} on {}, {} of {cycle}, {} each, {}{}",
+        counted(comparison.sources, "source"),
+        counted(comparison.sites, "site"),
+        counted(comparison.cycles, "cycle"),
+        counted(usize::try_from(comparison.budget_per_cycle).unwrap_or(usize::MAX), "poll"),
+        counted(usize::try_from(comparison.seeds).unwrap_or(usize::MAX), "seed"),
+        if comparison.seeds == 1 { "" } else { "; ± is the 95 % interval over them" }
     );
-    format!("{heading}\n{table}")
+    let note = "† knows what no live program can: a bound on ChangeRatio and change recall, not on freshness or age";
+    let bounded = standings.iter().any(|s| s.bound);
+    format!("{heading}\n{table}\n{}", if bounded { note } else { "" })
 }

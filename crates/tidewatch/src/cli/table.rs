@@ -4,10 +4,16 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
 use lab::score::Summary;
 
-/// A table with a heading; the first column to the left, the others to the right.
-pub(crate) fn table(heading: &[&str]) -> Table {
+/// A table without a heading.
+pub(crate) fn facts() -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}
+
+/// A table with a heading; the first column to the left, the others to the right.
+pub(crate) fn table(heading: &[&str]) -> Table {
+    let mut table = facts();
     table.set_header(heading.iter().enumerate().map(|(at, &text)| {
         Cell::new(text).set_alignment(if at == 0 {
             CellAlignment::Left
@@ -56,6 +62,11 @@ pub(crate) fn count(n: usize) -> String {
     text
 }
 
+/// `1 source`, `1,888,128 sources`
+pub(crate) fn counted(n: usize, thing: &str) -> String {
+    format!("{} {thing}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +75,7 @@ mod tests {
     fn counts_and_durations_read_well() {
         assert_eq!(count(1_888_128), "1,888,128");
         assert_eq!(count(999), "999");
+        assert_eq!([counted(1, "site"), counted(2_000, "site")], ["1 site", "2,000 sites"]);
         assert_eq!(
             [0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration),
             ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]

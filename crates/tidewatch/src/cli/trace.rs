@@ -8,20 +8,20 @@ use lab::trace::{self, Format, Grain, History, Info, Kinds};
 use schedule::Span;
 
 use super::simulate::{date, moment};
-use super::table::{self, count};
+use super::table::{self, count, counted};
 use super::{Failure, Voice};
 
 #[derive(Subcommand)]
 pub(crate) enum Trace {
     /// Make a trace from the histories of local git repositories
+    ///
+    /// A file is a source, a directory a site, a commit on the first-parent line an update. Kept are times, ids and
+    /// directory names; never authors, messages, file names or contents.
     FromGit(FromGit),
     /// Describe a trace: sizes, span, how its sources and sites change
     Info(Describe),
 }
 
-/// A file is a source, a directory a site, a commit on the first-parent line an update.
-///
-/// Kept are times, ids and directory names; never authors, messages, file names or contents.
 #[derive(Args)]
 pub(crate) struct FromGit {
     /// Checkouts of git repositories
@@ -91,6 +91,7 @@ impl FromGit {
             site_depth: self.site_depth,
             from: self.from.as_deref().map(moment).transpose()?,
         };
+        trace::Trace::prepare(&self.out)?;
         let bar = voice.progress(0, "reading commits");
         let trace = trace::from_git(&self.repositories, how, &|done, total| {
             bar.set_length(total);
@@ -102,14 +103,14 @@ impl FromGit {
             FormatArg::Csv => Format::Csv,
         };
         trace.write(&self.out, format)?;
-        let info = Info::of(&trace, Kinds::default(), Span::DAY.times(30));
+        let info = describe(&trace, Kinds::default(), Span::DAY.times(30))?;
         voice.result(&info, || {
             format!(
-                "wrote {}: {} sources on {} sites, {} updates",
+                "wrote {}: {} on {}, {}",
                 self.out.display(),
-                count(info.sources),
-                count(info.sites),
-                count(info.updates)
+                counted(info.sources, "source"),
+                counted(info.sites, "site"),
+                counted(info.updates, "update")
             )
         })
     }
@@ -123,17 +124,26 @@ impl Describe {
         }
         let kinds: Kinds = self.kinds.parse()?;
         let trace = trace::Trace::read(&self.dir)?;
-        let info = Info::of(&trace, kinds, cycle);
+        let info = describe(&trace, kinds, cycle)?;
+        voice.result(&info, || report(&info, cycle))?;
         if let Some(path) = &self.plot {
             figure::trace(&info, path)?;
             voice.remark(&format!("drew {}", path.display()));
         }
-        voice.result(&info, || report(&info, cycle))
+        Ok(())
     }
 }
 
+fn describe(trace: &trace::Trace, kinds: Kinds, cycle: Span) -> Result<Info, Failure> {
+    Info::of(trace, kinds, cycle).ok_or_else(|| {
+        Failure::Asked(format!(
+            "cycles of {cycle} cut this trace into too many pieces; take longer ones"
+        ))
+    })
+}
+
 fn report(info: &Info, cycle: Span) -> String {
-    let mut table = table::table(&["", ""]);
+    let mut table = table::facts();
     let five = |points: &[usize]| points.iter().map(|&n| count(n)).collect::<Vec<_>>().join(" / ");
     let span = match (info.start, info.end) {
         (Some(start), Some(end)) => format!("{} to {}", date(start), date(end)),

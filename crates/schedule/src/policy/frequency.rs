@@ -1,0 +1,388 @@
+//! Change-frequency: learn how often each source changes, and poll accordingly.
+//!
+//! The first pass is round-robin: sources never polled come first, in order of entry. After that each round
+//! picks its R polls by one of three rules, from an estimate Δ̂ of each source's change rate and the time τ since
+//! its last look:
+//!
+//! ```text
+//! myopic      the likeliest changed:  largest 1 − e^(−Δ̂τ)
+//! freshness   the most overdue: largest τ·ξ, ξ the polling rates that maximise freshness   (water-filling)
+//! captured    the same with the rates that maximise captured changes
+//! ```
+//!
+//! A source never seen to change keeps a small positive rate (half a change over the time watched), so it is
+//! looked at again, at growing intervals: the widening dips of the paper's Figure 10 (CN-34). Its price is a
+//! history per source: see [`Frequency::bytes_per_source`].
+//!
+//! Estimators (`estimator`): `posterior` (the scheduler's own belief, default), `naive`, `bias-reduced`,
+//! `likelihood` (irregular polls), `last-modified`. Paper: CN-34, CN-X1..X5
+//! (`docs/papers/cho-ntoulas-2002.md`). Cost: O(sources) once a round.
+
+use std::collections::BTreeMap;
+
+use dynamics::rate::{Poll, last_modified, likelihood, regular};
+use serde::{Deserialize, Serialize};
+
+use super::lanes::Lanes;
+use crate::allocate::{Class, rates};
+use crate::source::grow;
+use crate::spec::{Call, Mistake};
+use crate::value::Objective;
+use crate::{
+    Beliefs, Event, HostIx, Next, Observation, Policy, Purpose, Round, SourceIx, Time, Verdict,
+};
+
+/// What a person may set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How polls follow from rates.
+    pub rule: Rule,
+    /// How rates follow from polls.
+    pub estimator: Estimator,
+}
+
+/// How polls follow from rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rule {
+    /// The likeliest changed first.
+    Myopic,
+    /// The rates that are best for a goal.
+    Best(Objective),
+}
+
+/// How rates follow from polls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Estimator {
+    /// The scheduler's belief.
+    Posterior,
+    /// X/n over the mean gap.
+    Naive,
+    /// −ln((n − X + ½)/(n + ½)) over the mean gap.
+    BiasReduced,
+    /// Maximum likelihood for irregular gaps.
+    Likelihood,
+    /// From the times sources say they changed.
+    LastModified,
+}
+
+impl Settings {
+    pub(super) fn read(call: &mut Call) -> Result<Self, Mistake> {
+        let rule = match call.take("rule", "myopic".to_owned())?.as_str() {
+            "myopic" => Rule::Myopic,
+            "freshness" => Rule::Best(Objective::Freshness),
+            "captured" => Rule::Best(Objective::Captured),
+            other => {
+                return Err(Mistake(format!(
+                    "`rule={other}` of `frequency` must be `myopic`, `freshness` or `captured`"
+                )));
+            }
+        };
+        let estimator = match call.take("estimator", "posterior".to_owned())?.as_str() {
+            "posterior" => Estimator::Posterior,
+            "naive" => Estimator::Naive,
+            "bias-reduced" => Estimator::BiasReduced,
+            "likelihood" => Estimator::Likelihood,
+            "last-modified" => Estimator::LastModified,
+            other => {
+                return Err(Mistake(format!(
+                    "`estimator={other}` of `frequency` must be `posterior`, `naive`, `bias-reduced`, `likelihood` or `last-modified`"
+                )));
+            }
+        };
+        Ok(Self { rule, estimator })
+    }
+}
+
+/// Learns rates, plans a round at a time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Frequency {
+    settings: Settings,
+    places: Vec<Option<Place>>,
+    /// This round's polls, best first.
+    plan: Lanes,
+    /// Numbers given out in the plan.
+    planned: u64,
+    entries: u64,
+    out: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Place {
+    host: HostIx,
+    /// Its place in the order of entry.
+    entered: u64,
+    /// Number in the plan; `None` when not in it or in flight.
+    number: Option<u64>,
+    is_out: bool,
+    looked: Option<Time>,
+    history: History,
+}
+
+/// What an estimator keeps of a source's polls.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct History {
+    looks: u32,
+    changed: u32,
+    time: f64,
+    tally: last_modified::Tally,
+    /// Gaps and verdicts, only for the likelihood.
+    polls: Vec<(f32, bool)>,
+}
+
+impl History {
+    fn add(&mut self, estimator: Estimator, gap: f64, changed: bool, age: Option<f64>) {
+        self.looks += 1;
+        self.changed += u32::from(changed);
+        self.time += gap;
+        match estimator {
+            // a gap in single precision is good to a second in half a year
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "single precision is enough for a gap"
+            )]
+            Estimator::Likelihood => self.polls.push((gap as f32, changed)),
+            Estimator::LastModified => self.tally.add(gap, age.filter(|_| changed)),
+            Estimator::Posterior | Estimator::Naive | Estimator::BiasReduced => {}
+        }
+    }
+
+    /// Δ̂ per second, never zero: at least half a change over the time watched, at most one a second.
+    fn rate(&self, estimator: Estimator) -> f64 {
+        let mean_gap = self.time / f64::from(self.looks.max(1));
+        let rate = match estimator {
+            Estimator::Naive => regular::naive(self.changed, self.looks).rate / mean_gap,
+            Estimator::Posterior | Estimator::BiasReduced => {
+                regular::bias_reduced(self.changed, self.looks).rate / mean_gap
+            }
+            Estimator::Likelihood => {
+                let polls: Vec<Poll> = self
+                    .polls
+                    .iter()
+                    .map(|&(gap, changed)| Poll { gap: f64::from(gap), changed })
+                    .collect();
+                likelihood::most_likely(&polls).map_or(0.0, |estimate| estimate.rate)
+            }
+            Estimator::LastModified => {
+                self.tally.bias_reduced().map_or(0.0, |estimate| estimate.rate)
+            }
+        };
+        rate.clamp(0.5 / self.time.max(1.0), 1.0)
+    }
+}
+
+impl Frequency {
+    /// With no sources yet.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            places: Vec::new(),
+            plan: Lanes::default(),
+            planned: 0,
+            entries: 0,
+            out: 0,
+        }
+    }
+
+    /// CN-62: what the history costs, per source, without the gaps a likelihood keeps.
+    pub const fn bytes_per_source() -> usize {
+        size_of::<Option<Place>>()
+    }
+
+    fn begin(&mut self, now: Time, round: Round, beliefs: &dyn Beliefs) {
+        let mut scored: Vec<(f64, SourceIx)> = Vec::with_capacity(self.places.len());
+        self.plan.clear();
+        self.planned = 0;
+        // worth is judged as of the round's end; an endless round has none
+        let at = if round.end < Time::MAX { round.end } else { now };
+        let score = self.scorer(at, round, beliefs);
+        for (ix, place) in self.places.iter_mut().enumerate() {
+            let Some(place) = place else { continue };
+            place.number = None;
+            if !place.is_out {
+                let source = SourceIx::new(ix);
+                // never polled: before everyone, in order of entry
+                let worth = if place.history.looks == 0 && place.looked.is_none() {
+                    3.0 - place.entered as f64 * 1e-12
+                } else {
+                    score(source, place)
+                };
+                scored.push((worth, source));
+            }
+        }
+        let most = usize::try_from(round.polls).unwrap_or(usize::MAX).min(scored.len());
+        let by_worth =
+            |a: &(f64, SourceIx), b: &(f64, SourceIx)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if most < scored.len() {
+            scored.select_nth_unstable_by(most, by_worth);
+            scored.truncate(most);
+        }
+        scored.sort_unstable_by(by_worth);
+        for (_, source) in scored {
+            self.enlist(source);
+        }
+    }
+
+    fn enlist(&mut self, source: SourceIx) {
+        if let Some(place) = &mut self.places[source.ix()] {
+            self.planned += 1;
+            place.number = Some(self.planned);
+            self.plan.add(place.host, self.planned, source);
+        }
+    }
+
+    /// The worth of a poll at `at`, in [0, 2].
+    fn scorer<'a>(
+        &self,
+        at: Time,
+        round: Round,
+        beliefs: &'a dyn Beliefs,
+    ) -> Box<dyn Fn(SourceIx, &Place) -> f64 + 'a> {
+        let estimator = self.settings.estimator;
+        let elapsed = move |place: &Place| place.looked.map_or(0.0, |looked| (at - looked).secs());
+        let rate = move |source: SourceIx, place: &Place| match estimator {
+            Estimator::Posterior => {
+                beliefs.rate(source).unwrap_or_else(|| place.history.rate(estimator))
+            }
+            _ => place.history.rate(estimator),
+        };
+        match self.settings.rule {
+            Rule::Myopic if estimator == Estimator::Posterior => {
+                Box::new(move |source, _| beliefs.stale(source, at))
+            }
+            Rule::Myopic => {
+                Box::new(move |source, place| -(-rate(source, place) * elapsed(place)).exp_m1())
+            }
+            Rule::Best(objective) => {
+                let best = self.best_rates(objective, round, &rate);
+                Box::new(move |source, place| {
+                    let class = class_of(rate(source, place));
+                    let overdue = elapsed(place) * best.get(&class).copied().unwrap_or(0.0);
+                    // squeezed into [0, 2), keeping the order
+                    2.0 * overdue / (1.0 + overdue)
+                })
+            }
+        }
+    }
+
+    /// Polling rates by class of change rate, for the polls of a round.
+    fn best_rates(
+        &self,
+        objective: Objective,
+        round: Round,
+        rate: &dyn Fn(SourceIx, &Place) -> f64,
+    ) -> BTreeMap<i32, f64> {
+        let mut counts: BTreeMap<i32, f64> = BTreeMap::new();
+        for (ix, place) in self.places.iter().enumerate() {
+            if let Some(place) = place {
+                *counts.entry(class_of(rate(SourceIx::new(ix), place))).or_default() += 1.0;
+            }
+        }
+        let classes: Vec<Class> = counts
+            .iter()
+            .map(|(&class, &count)| Class { rate: rate_of(class), importance: 1.0, count })
+            .collect();
+        let length = (round.end - round.start).secs().max(1.0);
+        let best = rates(&classes, objective, round.polls as f64 / length);
+        counts.into_keys().zip(best).collect()
+    }
+
+    fn heard(&mut self, heard: &Observation) {
+        let Some(Some(place)) = self.places.get_mut(heard.source.ix()) else { return };
+        if !std::mem::take(&mut place.is_out) {
+            return;
+        }
+        self.out -= 1;
+        let changed = match heard.verdict {
+            Verdict::Lost => return self.enlist(heard.source),
+            Verdict::Unreadable => return,
+            Verdict::First => None,
+            Verdict::Same => Some(false),
+            Verdict::Changed => Some(true),
+        };
+        place.looked = Some(heard.sent);
+        if let (Some(changed), Some(since)) = (changed, heard.since) {
+            let gap = (heard.sent - since).secs();
+            place.history.add(
+                self.settings.estimator,
+                gap,
+                changed,
+                heard.age.map(crate::Span::secs),
+            );
+        }
+    }
+}
+
+/// Rates a percent apart share a class, so that planning costs the number of distinct rates.
+fn class_of(rate: f64) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a logarithm is small")]
+    let class = (rate.ln() * 100.0).round() as i32;
+    class
+}
+
+fn rate_of(class: i32) -> f64 {
+    (f64::from(class) / 100.0).exp()
+}
+
+impl Policy for Frequency {
+    fn tell(&mut self, now: Time, event: &Event, beliefs: &dyn Beliefs) {
+        match *event {
+            Event::Entered(source, facts) => {
+                self.entries += 1;
+                let history = History::default();
+                let place = Place {
+                    host: facts.host,
+                    entered: self.entries,
+                    number: None,
+                    is_out: false,
+                    looked: None,
+                    history,
+                };
+                *grow(&mut self.places, source.ix(), || None) = Some(place);
+            }
+            Event::Left(source) => {
+                if let Some(place) = self.places.get_mut(source.ix()).and_then(Option::take) {
+                    place.number.inspect(|&number| self.plan.take(place.host, number));
+                    self.out -= usize::from(place.is_out);
+                }
+            }
+            Event::Round(round) => self.begin(now, round, beliefs),
+            Event::Host(host, gate) => self.plan.gate(host, gate),
+            Event::Sent(source, _) => {
+                if let Some(Some(place)) = self.places.get_mut(source.ix()) {
+                    place.is_out = true;
+                    self.out += 1;
+                    if let Some(number) = place.number.take() {
+                        self.plan.take(place.host, number);
+                    }
+                }
+            }
+            Event::Heard(ref heard) => self.heard(heard),
+            Event::Manners(..) => {}
+        }
+    }
+
+    fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
+        match self.plan.first() {
+            Some((_, source)) => Next::Poll(source, Purpose::Look),
+            None if self.out > 0 => Next::WaitForAnswer,
+            None => Next::RoundOver,
+        }
+    }
+
+    fn why(&self, source: SourceIx, now: Time, beliefs: &dyn Beliefs) -> String {
+        let Some(Some(place)) = self.places.get(source.ix()) else {
+            return "it is not watched".to_owned();
+        };
+        let History { looks, changed, .. } = place.history;
+        let chance = 100.0 * beliefs.stale(source, now);
+        match (looks, place.number) {
+            (0, _) => "never polled yet: the first pass takes every source in turn".to_owned(),
+            (_, Some(number)) => format!(
+                "changed in {changed} of {looks} looks, probably changed now ({chance:.0} %); number {number} of this round's plan"
+            ),
+            (_, None) => format!(
+                "changed in {changed} of {looks} looks, probably changed now ({chance:.0} %); not in this round's plan"
+            ),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What a poll is worth after `elapsed`, for each goal, when the change rate is known.
+//!
+//! If waiting τ between polls pays g(τ) per poll, polling is worth it from the τ on at which
+//! V(τ) = g(τ) − τ g′(τ) reaches the price of a poll. With x = Δτ and R₁(x) = 1 − (1 + x)e^(−x):
+//!
+//! ```text
+//! captured    V = R₁(x)                                      at most 1
+//! freshness   V = R₁(x) / Δ                                  at most 1/Δ
+//! age         V = ( x²/2 + x e^(−x) − (1 − e^(−x)) ) / Δ²    without bound
+//! ```
+//!
+//! V never falls as τ grows, so each price has one τ. Plainly written both expressions cancel for small x; the
+//! first terms of their series stand in there. Paper: B1; Olston and Pandey's form for age
+//! (`docs/papers/cho-ntoulas-2002.md`, "the frequency policy").
+
+use dynamics::solve;
+use serde::{Deserialize, Serialize};
+
+/// What the user wants most of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Objective {
+    /// Changes captured.
+    Captured,
+    /// Time the copy is up to date.
+    Freshness,
+    /// Little time since it went stale.
+    Age,
+}
+
+impl Objective {
+    /// V(τ) at change rate Δ > 0, importance 1.
+    pub fn value(self, rate: f64, elapsed: f64) -> f64 {
+        let x = rate * elapsed;
+        match self {
+            Self::Captured => captured(x),
+            Self::Freshness => captured(x) / rate,
+            Self::Age => aged(x) / (rate * rate),
+        }
+    }
+
+    /// What V tends to: at or above this price the source is never worth a poll.
+    pub fn ceiling(self, rate: f64) -> f64 {
+        match self {
+            Self::Captured => 1.0,
+            Self::Freshness => 1.0 / rate,
+            Self::Age => f64::INFINITY,
+        }
+    }
+
+    /// The τ at which V reaches `price`; `None` if it never does.
+    pub fn elapsed_at(self, rate: f64, price: f64) -> Option<f64> {
+        if price >= self.ceiling(rate) {
+            return None;
+        }
+        let short = |x: f64| price - self.value(rate, x / rate);
+        let mut high = 1.0;
+        while short(high) > 0.0 && high < 1e9 {
+            high *= 4.0;
+        }
+        Some(solve::falling(1e-9, high, short) / rate)
+    }
+}
+
+/// R₁(x) = 1 − (1 + x)e^(−x)
+fn captured(x: f64) -> f64 {
+    if x < 1e-2 {
+        x * x * (1.0 / 2.0 - x * (1.0 / 3.0 - x * (1.0 / 8.0 - x * (1.0 / 30.0 - x / 144.0))))
+    } else {
+        -(-x).exp_m1() - x * (-x).exp()
+    }
+}
+
+/// x²/2 + x e^(−x) − (1 − e^(−x))
+fn aged(x: f64) -> f64 {
+    if x < 1e-2 {
+        x * x * x * (1.0 / 3.0 - x * (1.0 / 8.0 - x * (1.0 / 30.0 - x / 144.0)))
+    } else {
+        x * x / 2.0 + x * (-x).exp() + (-x).exp_m1()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: [Objective; 3] = [Objective::Captured, Objective::Freshness, Objective::Age];
+
+    #[test]
+    fn the_series_meet_the_closed_forms() {
+        for form in [captured, aged] {
+            let (below, above) = (form(0.01 * (1.0 - 1e-12)), form(0.01 * (1.0 + 1e-12)));
+            assert!((below / above - 1.0).abs() < 1e-9, "{below} {above}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_price_is_met_at_the_returned_time(which in 0usize..3, rate in 1e-3..1e3f64, share in 0.001..0.999f64) {
+            let objective = ALL[which];
+            let price = if objective == Objective::Age { share * 100.0 / (rate * rate) } else { share * objective.ceiling(rate) };
+            let elapsed = objective.elapsed_at(rate, price).unwrap();
+            prop_assert!((objective.value(rate, elapsed) / price - 1.0).abs() < 1e-6);
+        }
+
+        #[test]
+        fn value_never_falls(which in 0usize..3, rate in 1e-3..1e3f64, t in 0.0..10.0f64, more in 0.0..10.0f64) {
+            prop_assert!(ALL[which].value(rate, t) <= ALL[which].value(rate, t + more) * (1.0 + 1e-12) + 1e-15);
+        }
+
+        /// V is the slope of the goal in the polling rate: for freshness F(ξ), dF/dξ at ξ = 1/τ.
+        #[test]
+        fn freshness_value_is_the_slope_of_freshness(rate in 0.1..10.0f64, elapsed in 0.1..10.0f64) {
+            let fresh = |poll_rate: f64| dynamics::freshness::periodic_freshness(rate, 1.0 / poll_rate);
+            let (at, step) = (1.0 / elapsed, 1e-5 / elapsed);
+            let slope = (fresh(at + step) - fresh(at - step)) / (2.0 * step);
+            prop_assert!((Objective::Freshness.value(rate, elapsed) - slope).abs() < 1e-4 * (1.0 + slope));
+        }
+    }
+}
