@@ -27,6 +27,8 @@ pub struct Seen {
     pub unseen: usize,
     /// The last look, if there was one.
     pub since: Option<Time>,
+    /// The newest change of the source, seen now or before.
+    pub last_change: Option<Time>,
 }
 
 /// Integrals over time, per unit of importance or plain.
@@ -92,7 +94,13 @@ impl<'w> Copy<'w> {
         held.unseen += u32::try_from(unseen).unwrap_or(u32::MAX);
         held.unknown = false;
         held.counted = now.max(held.counted);
-        Seen { first: before.unknown, unseen, since: (!before.unknown).then_some(before.counted) }
+        let newest = (held.unseen as usize).checked_sub(1);
+        Seen {
+            first: before.unknown,
+            unseen,
+            since: (!before.unknown).then_some(before.counted),
+            last_change: newest.map(|at| self.world.changes(source)[at]),
+        }
     }
 
     /// Adds the time from where the integrals stopped to `now`; how many changes are unseen by then.
@@ -188,7 +196,10 @@ mod tests {
         let world = world_of(at(0), Time::MAX, &[10, 30, 50]);
         let mut copy = Copy::synced(&world);
         let seen = copy.look(SourceIx::FIRST, at(30));
-        assert_eq!(seen, Seen { first: false, unseen: 2, since: Some(at(0)) });
+        assert_eq!(
+            seen,
+            Seen { first: false, unseen: 2, since: Some(at(0)), last_change: Some(at(30)) }
+        );
         assert_eq!(copy.look(SourceIx::FIRST, at(30)).unseen, 0);
         assert_eq!(copy.look(SourceIx::FIRST, at(50)).unseen, 1);
     }

@@ -150,6 +150,98 @@ fn label(standing: &Standing) -> String {
     format!("{}  {mean}{}", standing.policy, if standing.bound { "  (bound)" } else { "" })
 }
 
+/// A chart of lines, labelled where they end.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// Above it.
+    pub title: String,
+    /// Below the horizontal axis.
+    pub x: &'static str,
+    /// Beside the vertical axis.
+    pub y: &'static str,
+    /// Horizontal axis in decades.
+    pub logarithmic: bool,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Its label.
+    pub name: String,
+    /// In order of x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Draws a chart of lines from zero up.
+pub fn lines(chart: &Chart, path: &Path) -> Result<(), Error> {
+    draw(path, (760, 440), |area| {
+        let points = || chart.series.iter().flat_map(|series| series.points.iter().copied());
+        let place = |x: f64| if chart.logarithmic { x.max(1e-9).log10() } else { x };
+        let (left, right) = points()
+            .map(|(x, _)| place(x))
+            .fold((f64::MAX, f64::MIN), |(l, r), x| (l.min(x), r.max(x)));
+        let top = points().map(|(_, y)| y).fold(0.0, f64::max).max(1e-9) * 1.06;
+        let mut plot = ChartBuilder::on(area)
+            .caption(&chart.title, (FONT, 17, &INK))
+            .margin(12)
+            .margin_right(170)
+            .x_label_area_size(38)
+            .y_label_area_size(52)
+            .build_cartesian_2d(left..right.max(left + 1e-9), 0.0..top)?;
+        let tick = |x: &f64| if chart.logarithmic { number(10f64.powf(*x)) } else { number(*x) };
+        plot.configure_mesh()
+            .light_line_style(WHITE)
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_label_formatter(&tick)
+            .y_label_formatter(&|y| format!("{y:.2}"))
+            .label_style((FONT, 13, &INK))
+            .x_desc(chart.x)
+            .y_desc(chart.y)
+            .draw()?;
+        let mut labels: Vec<(f64, f64, usize)> = Vec::new();
+        for (at, series) in chart.series.iter().enumerate() {
+            let colour = COLOURS[at % COLOURS.len()];
+            let points: Vec<(f64, f64)> =
+                series.points.iter().map(|&(x, y)| (place(x), y)).collect();
+            plot.draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?;
+            if points.len() < 40 {
+                plot.draw_series(
+                    points.iter().map(|&point| Circle::new(point, 2, colour.filled())),
+                )?;
+            }
+            labels.extend(points.last().map(|&(x, y)| (x, y, at)));
+        }
+        // labels that would overlap are pushed apart, keeping their order
+        labels.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut lowest = f64::MAX;
+        for (x, y, at) in labels {
+            let y = y.min(lowest - top / 20.0);
+            lowest = y;
+            let colour = COLOURS[at % COLOURS.len()];
+            let (px, py) = plot.backend_coord(&(x, y));
+            let style = TextStyle::from((FONT, 13).into_font())
+                .color(&colour)
+                .pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(chart.series[at].name.clone(), (px + 8, py), style))?;
+        }
+        Ok(())
+    })
+}
+
+/// `10,000`, `0.25`
+fn number(x: f64) -> String {
+    if x >= 1_000.0 {
+        format!("{:.0}k", x / 1_000.0)
+    } else if x.fract().abs() < 1e-6 || x >= 20.0 {
+        format!("{x:.0}")
+    } else {
+        format!("{x:.2}")
+    }
+}
+
 /// A trace at a glance: changes per cycle, and the histogram of ρ.
 pub fn trace(info: &Info, path: &Path) -> Result<(), Error> {
     draw(path, (1000, 400), |area| {

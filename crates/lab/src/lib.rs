@@ -7,6 +7,7 @@
 //! | what would a policy have done? | [`run`] |
 //! | how good could anyone have been? | [`oracle`], [`hindsight`] |
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
+//! | what did the papers find, and what do we? | [`papers`] |
 //!
 //! Synchronous, files only: no network, no store, no clock but the world's own. A policy cannot cheat
 //! here, because it hears nothing but what a poll would have told it.
@@ -16,6 +17,7 @@ pub mod copy;
 pub mod figure;
 pub mod hindsight;
 pub mod oracle;
+pub mod papers;
 pub mod run;
 pub mod score;
 pub mod synth;

@@ -207,7 +207,7 @@ impl<'w, P: Policy> Bench<'w, P> {
         let seen = self.copy.look(source, now);
         let (since, changed) = match self.clock {
             Clock::Cycles { count: Count::PerCycle, .. } => {
-                (Some(round.start), self.world.changed(source, round.start, round.end))
+                (Some(round.start), seen.last_change.is_some_and(|changed| changed > round.start))
             }
             _ => (seen.since, seen.unseen > 0),
         };
@@ -218,7 +218,7 @@ impl<'w, P: Policy> Bench<'w, P> {
         };
         self.book(source, verdict);
         let since = since.filter(|_| verdict != Verdict::First);
-        let age = self.world.last_change(source, now).map(|changed| now - changed);
+        let age = seen.last_change.map(|changed| now - changed);
         let heard = Observation { source, purpose, sent: now, since, verdict, age };
         self.scheduler.tell(now, Event::Heard(heard));
     }

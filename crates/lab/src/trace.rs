@@ -23,7 +23,7 @@ use schedule::{HostIx, SiteIx, Time};
 use crate::world::{Place, World};
 
 pub use from_git::{Grain, History, from_git};
-pub use info::Info;
+pub use info::{Info, tenth};
 pub use write::Format;
 
 /// What an update did.

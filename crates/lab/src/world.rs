@@ -95,12 +95,6 @@ impl World {
         self.changes.len()
     }
 
-    /// Its last change at or before `now`.
-    pub fn last_change(&self, source: SourceIx, now: Time) -> Option<Time> {
-        let changes = self.changes(source);
-        changes[..changes.partition_point(|&t| t <= now)].last().copied()
-    }
-
     /// Did it change in (from, to]?
     pub fn changed(&self, source: SourceIx, from: Time, to: Time) -> bool {
         let changes = self.changes(source);

@@ -2,7 +2,7 @@
 //! whatever policy decides.
 //!
 //! Per source: the last moment its state was known, and a Gamma belief about its change rate
-//! ([`dynamics::rate`]), begun at the first informative look. Paper: CN-X4, B5
+//! ([`dynamics::rate`]), begun at the first informative look from what all sources together have shown so far. Paper: CN-X4, B5
 //! (`docs/papers/cho-ntoulas-2002.md`).
 
 use dynamics::rate::Belief;
@@ -59,6 +59,9 @@ impl Mind {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Learner {
     minds: Vec<Mind>,
+    /// Polls that saw a change, and seconds watched, over all sources: where a newcomer's belief starts.
+    changes: f64,
+    watched: f64,
 }
 
 impl Learner {
@@ -88,8 +91,11 @@ impl Learner {
         mind.known_at = heard.sent;
         if let (Some(changed), Some(since)) = (changed, heard.since) {
             let gap = (heard.sent - since).secs();
-            let prior = mind.belief().unwrap_or_else(|| Belief::at_first_look(gap));
-            mind.believe(prior.after(gap, changed));
+            let prior = || Belief::at_first_look((self.watched + gap) / (self.changes + 1.0));
+            let before = mind.belief().unwrap_or_else(prior);
+            mind.believe(before.after(gap, changed));
+            self.changes += f64::from(u8::from(changed));
+            self.watched += gap;
         }
     }
 

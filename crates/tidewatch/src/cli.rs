@@ -4,6 +4,7 @@
 //! code 0: done; 1: could not; 2: asked wrongly.
 
 mod budget;
+mod reproduce;
 mod simulate;
 mod table;
 mod trace;
@@ -31,6 +32,8 @@ enum Command {
     /// Replay a trace or a made-up world under policies, with the oracle beside them
     #[command(long_about = simulate::ABOUT)]
     Simulate(simulate::Simulate),
+    /// Write every figure and table of a paper, theirs beside ours
+    Reproduce(reproduce::Reproduce),
     /// Make a trace from git histories, or describe one
     #[command(subcommand)]
     Trace(trace::Trace),
@@ -77,12 +80,14 @@ impl NotAMistake for io::Error {}
 impl NotAMistake for serde_json::Error {}
 impl NotAMistake for lab::trace::Error {}
 impl NotAMistake for lab::figure::Error {}
+impl NotAMistake for lab::papers::sampling::Failure {}
 
 /// Parses, runs, reports.
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Simulate(simulate) => simulate.run(cli.voice),
+        Command::Reproduce(reproduce) => reproduce.run(cli.voice),
         Command::Trace(trace) => trace.run(cli.voice),
     };
     match result {

@@ -38,7 +38,7 @@ impl Belief {
         Self { a, b }
     }
 
-    /// A weak belief that needs no unit of time: about one change per `interval`, the first we see.
+    /// A weak belief, half a change's worth: about one change per `interval`.
     pub fn at_first_look(interval: f64) -> Self {
         Self::new(PRIOR_SHAPE, PRIOR_SHAPE * interval.max(f64::MIN_POSITIVE))
     }

@@ -140,7 +140,7 @@ impl Shares {
 }
 
 /// Bin b holds (b/10, (b+1)/10], the first one zero as well.
-fn tenth(share: f64) -> usize {
+pub fn tenth(share: f64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 10")]
     let above = (share * 10.0).ceil() as usize;
     above.clamp(1, 10) - 1

@@ -5,14 +5,18 @@
 //! its last look:
 //!
 //! ```text
-//! myopic      the likeliest changed:  largest 1 − e^(−Δ̂τ)
+//! myopic      the likeliest to be seen changed:  largest 1 − e^(−Δ̂w), w the time a verdict speaks about
 //! freshness   the most overdue: largest τ·ξ, ξ the polling rates that maximise freshness   (water-filling)
 //! captured    the same with the rates that maximise captured changes
 //! ```
 //!
-//! A source never seen to change keeps a small positive rate (half a change over the time watched), so it is
-//! looked at again, at growing intervals: the widening dips of the paper's Figure 10 (CN-34). Its price is a
-//! history per source: see [`Frequency::bytes_per_source`].
+//! Live, a verdict speaks about the time since the last look: w = τ. Under the papers' per-cycle count it speaks
+//! only about the current cycle, which the policy learns from what it hears; then w is the cycle, sources that
+//! never changed would never be looked at again, and one poll in twenty goes to the source likeliest to have
+//! changed since its last look. So none is given up: a source never seen to change keeps a small positive rate
+//! (half a change over the time watched) and is looked at again at growing intervals (CN-34).
+//!
+//! The price of it all is a history per source: see [`Frequency::bytes_per_source`].
 //!
 //! Estimators (`estimator`): `posterior` (the scheduler's own belief, default), `naive`, `bias-reduced`,
 //! `likelihood` (irregular polls), `last-modified`. Paper: CN-34, CN-X1..X5
@@ -104,6 +108,8 @@ pub struct Frequency {
     planned: u64,
     entries: u64,
     out: usize,
+    /// Verdicts speak about the current round alone, not about the time since the last look.
+    sees_round_only: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -127,6 +133,13 @@ struct History {
     tally: last_modified::Tally,
     /// Gaps and verdicts, only for the likelihood.
     polls: Vec<(f32, bool)>,
+}
+
+impl Place {
+    /// Never polled yet.
+    fn is_new(&self) -> bool {
+        self.history.looks == 0 && self.looked.is_none()
+    }
 }
 
 impl History {
@@ -180,6 +193,7 @@ impl Frequency {
             planned: 0,
             entries: 0,
             out: 0,
+            sees_round_only: false,
         }
     }
 
@@ -189,36 +203,63 @@ impl Frequency {
     }
 
     fn begin(&mut self, now: Time, round: Round, beliefs: &dyn Beliefs) {
-        let mut scored: Vec<(f64, SourceIx)> = Vec::with_capacity(self.places.len());
         self.plan.clear();
         self.planned = 0;
+        self.places.iter_mut().flatten().for_each(|place| place.number = None);
         // worth is judged as of the round's end; an endless round has none
         let at = if round.end < Time::MAX { round.end } else { now };
         let score = self.scorer(at, round, beliefs);
-        for (ix, place) in self.places.iter_mut().enumerate() {
-            let Some(place) = place else { continue };
-            place.number = None;
-            if !place.is_out {
-                let source = SourceIx::new(ix);
-                // never polled: before everyone, in order of entry
-                let worth = if place.history.looks == 0 && place.looked.is_none() {
+        let worth = |(ix, place): (usize, &Option<Place>)| {
+            let place = place.as_ref().filter(|place| !place.is_out)?;
+            Some((
+                if place.is_new() {
                     3.0 - place.entered as f64 * 1e-12
                 } else {
-                    score(source, place)
-                };
-                scored.push((worth, source));
+                    score(SourceIx::new(ix), place)
+                },
+                SourceIx::new(ix),
+            ))
+        };
+        let mut best: Vec<(f64, SourceIx)> =
+            self.places.iter().enumerate().filter_map(worth).collect();
+        let polls = usize::try_from(round.polls).unwrap_or(usize::MAX);
+        let revisits = if self.sees_round_only && self.settings.rule == Rule::Myopic {
+            polls.div_ceil(REVISITS)
+        } else {
+            0
+        };
+        drop(score);
+        let mut rest = top(&mut best, polls.saturating_sub(revisits));
+        for entry in rest.iter_mut() {
+            if let Some(Some(place)) = self.places.get(entry.1.ix()) {
+                entry.0 = self.chance_since_look(entry.1, place, at, beliefs);
             }
         }
-        let most = usize::try_from(round.polls).unwrap_or(usize::MAX).min(scored.len());
-        let by_worth =
-            |a: &(f64, SourceIx), b: &(f64, SourceIx)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if most < scored.len() {
-            scored.select_nth_unstable_by(most, by_worth);
-            scored.truncate(most);
-        }
-        scored.sort_unstable_by(by_worth);
-        for (_, source) in scored {
+        top(&mut rest, revisits);
+        for (_, source) in best.into_iter().chain(rest) {
             self.enlist(source);
+        }
+    }
+
+    fn rate(&self, source: SourceIx, place: &Place, beliefs: &dyn Beliefs) -> f64 {
+        let own = || place.history.rate(self.settings.estimator);
+        match self.settings.estimator {
+            Estimator::Posterior => beliefs.rate(source).unwrap_or_else(own),
+            _ => own(),
+        }
+    }
+
+    fn chance_since_look(
+        &self,
+        source: SourceIx,
+        place: &Place,
+        at: Time,
+        beliefs: &dyn Beliefs,
+    ) -> f64 {
+        let elapsed = place.looked.map_or(0.0, |looked| (at - looked).secs());
+        match self.settings.estimator {
+            Estimator::Posterior => beliefs.stale(source, at),
+            _ => -(-self.rate(source, place, beliefs) * elapsed).exp_m1(),
         }
     }
 
@@ -232,31 +273,28 @@ impl Frequency {
 
     /// The worth of a poll at `at`, in [0, 2].
     fn scorer<'a>(
-        &self,
+        &'a self,
         at: Time,
         round: Round,
         beliefs: &'a dyn Beliefs,
     ) -> Box<dyn Fn(SourceIx, &Place) -> f64 + 'a> {
-        let estimator = self.settings.estimator;
-        let elapsed = move |place: &Place| place.looked.map_or(0.0, |looked| (at - looked).secs());
-        let rate = move |source: SourceIx, place: &Place| match estimator {
-            Estimator::Posterior => {
-                beliefs.rate(source).unwrap_or_else(|| place.history.rate(estimator))
-            }
-            _ => place.history.rate(estimator),
-        };
         match self.settings.rule {
-            Rule::Myopic if estimator == Estimator::Posterior => {
-                Box::new(move |source, _| beliefs.stale(source, at))
+            Rule::Myopic if self.sees_round_only => {
+                Box::new(move |source, place| match self.settings.estimator {
+                    Estimator::Posterior => beliefs.chance(source, round.start, round.end),
+                    _ => -(-self.rate(source, place, beliefs) * (round.end - round.start).secs())
+                        .exp_m1(),
+                })
             }
             Rule::Myopic => {
-                Box::new(move |source, place| -(-rate(source, place) * elapsed(place)).exp_m1())
+                Box::new(move |source, place| self.chance_since_look(source, place, at, beliefs))
             }
             Rule::Best(objective) => {
-                let best = self.best_rates(objective, round, &rate);
+                let best = self.best_rates(objective, round, beliefs);
                 Box::new(move |source, place| {
-                    let class = class_of(rate(source, place));
-                    let overdue = elapsed(place) * best.get(&class).copied().unwrap_or(0.0);
+                    let class = class_of(self.rate(source, place, beliefs));
+                    let elapsed = place.looked.map_or(0.0, |looked| (at - looked).secs());
+                    let overdue = elapsed * best.get(&class).copied().unwrap_or(0.0);
                     // squeezed into [0, 2), keeping the order
                     2.0 * overdue / (1.0 + overdue)
                 })
@@ -269,12 +307,14 @@ impl Frequency {
         &self,
         objective: Objective,
         round: Round,
-        rate: &dyn Fn(SourceIx, &Place) -> f64,
+        beliefs: &dyn Beliefs,
     ) -> BTreeMap<i32, f64> {
         let mut counts: BTreeMap<i32, f64> = BTreeMap::new();
         for (ix, place) in self.places.iter().enumerate() {
             if let Some(place) = place {
-                *counts.entry(class_of(rate(SourceIx::new(ix), place))).or_default() += 1.0;
+                *counts
+                    .entry(class_of(self.rate(SourceIx::new(ix), place, beliefs)))
+                    .or_default() += 1.0;
             }
         }
         let classes: Vec<Class> = counts
@@ -299,6 +339,9 @@ impl Frequency {
             Verdict::Same => Some(false),
             Verdict::Changed => Some(true),
         };
+        if let (Some(before), Some(since)) = (place.looked, heard.since) {
+            self.sees_round_only = since > before;
+        }
         place.looked = Some(heard.sent);
         if let (Some(changed), Some(since)) = (changed, heard.since) {
             let gap = (heard.sent - since).secs();
@@ -310,6 +353,23 @@ impl Frequency {
             );
         }
     }
+}
+
+/// One poll in so many goes to the source likeliest to have changed since its last look.
+const REVISITS: usize = 20;
+
+/// Keeps the `most` best in order, best first; the others are returned.
+fn top(list: &mut Vec<(f64, SourceIx)>, most: usize) -> Vec<(f64, SourceIx)> {
+    let by_worth =
+        |a: &(f64, SourceIx), b: &(f64, SourceIx)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    let rest = if most < list.len() {
+        list.select_nth_unstable_by(most, by_worth);
+        list.split_off(most)
+    } else {
+        Vec::new()
+    };
+    list.sort_unstable_by(by_worth);
+    rest
 }
 
 /// Rates a percent apart share a class, so that planning costs the number of distinct rates.
