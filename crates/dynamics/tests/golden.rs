@@ -1,5 +1,7 @@
 //! Estimators against values that are not ours (tests/golden/README.md).
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
 use dynamics::rate::{Poll, likelihood, posterior, regular};
 use serde_json::Value;
 

@@ -12,6 +12,10 @@ use lab::synth::Spec;
 use schedule::Span;
 use schedule::policy;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const MONTH: Span = Span::DAY.times(30);
 
 fn one_cycle(c: &mut Criterion) {

@@ -12,6 +12,10 @@ use lab::run::{Clock, Count};
 use lab::synth::Spec;
 use schedule::Span;
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const MONTH: Span = Span::DAY.times(30);
 
 fn figure_6(c: &mut Criterion) {
@@ -31,7 +35,7 @@ fn figure_6(c: &mut Criterion) {
     });
     for contender in &contenders {
         group.bench_function(&contender.text, |b| {
-            b.iter(|| contender.run(&world, clock, 1, &|| {}))
+            b.iter(|| contender.run(&world, clock, 1, &|| {}));
         });
     }
     group.finish();

@@ -45,6 +45,16 @@ pub struct Quality {
 }
 
 impl Quality {
+    /// Integrals kept in microseconds, told in seconds.
+    fn in_seconds(self) -> Self {
+        Self {
+            life: self.life / 1e6,
+            fresh: self.fresh / 1e6,
+            age_of_first: self.age_of_first / 1e12,
+            age_of_last: self.age_of_last / 1e12,
+        }
+    }
+
     fn add(&mut self, part: &Self, weight: f64) {
         self.life += part.life * weight;
         self.fresh += part.fresh * weight;
@@ -111,17 +121,17 @@ impl<'w> Copy<'w> {
         let missed = &changes[..changes.partition_point(|&t| t <= now)];
         let until = now.min(place.leaves).min(self.world.end());
         if until > counted {
-            let mut part = Quality { life: (until - counted).secs(), ..Quality::default() };
+            let mut part = Quality { life: micros(counted, until), ..Quality::default() };
             match if unknown { Some(counted) } else { missed.first().copied() } {
                 None => part.fresh = part.life,
                 Some(first) => {
-                    part.fresh = (first - counted).secs();
-                    part.age_of_first = (until - first).secs().powi(2) / 2.0;
+                    part.fresh = micros(counted, first);
+                    part.age_of_first = micros(first, until).powi(2) / 2.0;
                     let starts =
                         unknown.then_some(counted).into_iter().chain(missed.iter().copied());
                     let ends = starts.clone().skip(1).chain([until]);
                     part.age_of_last =
-                        starts.zip(ends).map(|(a, b)| (b - a).secs().powi(2) / 2.0).sum();
+                        starts.zip(ends).map(|(a, b)| micros(a, b).powi(2) / 2.0).sum();
                 }
             }
             self.plain.add(&part, 1.0);
@@ -135,8 +145,13 @@ impl<'w> Copy<'w> {
         for source in self.world.sources() {
             self.count(source, self.world.end());
         }
-        (self.plain, self.weighted)
+        (self.plain.in_seconds(), self.weighted.in_seconds())
     }
+}
+
+/// From a to b in microseconds: a division less for every look.
+fn micros(a: Time, b: Time) -> f64 {
+    (b - a).micros() as f64
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
 //! | what did the papers find, and what do we? | [`papers`] |
 //!
-//! Synchronous, files only: no network, no store, no clock but the world's own. A policy cannot cheat
+//! Synchronous, files only: no network, no store; time is the world's own, and a watch beside the loop only
+//! says how long a run took. A policy cannot cheat
 //! here, because it hears nothing but what a poll would have told it.
 
 pub mod compare;

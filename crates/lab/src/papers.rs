@@ -57,7 +57,7 @@ impl Report {
         let heading: Vec<String> = heading.iter().map(|&cell| cell.to_owned()).collect();
         self.text.push('\n');
         self.text.push_str(&line(&heading));
-        self.text.push_str(&format!("|{}\n", "---|".repeat(heading.len())));
+        let _ = writeln!(self.text, "|{}", "---|".repeat(heading.len()));
         rows.iter().for_each(|row| self.text.push_str(&line(row)));
         self.csv(name, std::iter::once(&heading).chain(rows))
     }

@@ -118,7 +118,7 @@ fn cn_15_blend_visits_everyone_in_time() {
     for (share, polls) in [(0.5, 40u64), (0.3, 50), (0.25, 30)] {
         let mut scheduler =
             scheduler_of(&format!("blend(share={share},with=greedy(samples=2))"), 4, 50);
-        let most = (200.0 / (share * polls as f64).floor()).ceil() as u32 + 1;
+        let most = (200.0 / (share * polls as f64).floor()).ceil() + 1.0;
         let mut last = vec![0; 200];
         for round in 1..=60 {
             let end = Time::ZERO + MONTH.times(i64::from(round));
@@ -132,7 +132,10 @@ fn cn_15_blend_visits_everyone_in_time() {
                 last[source.ix()] = round;
             }
             let oldest = last.iter().map(|&looked| round - looked).max().unwrap();
-            assert!(oldest <= most, "share {share}: a page waits {oldest} of {most} cycles");
+            assert!(
+                f64::from(oldest) <= most,
+                "share {share}: a page waits {oldest} of {most} cycles"
+            );
         }
     }
 }
@@ -210,8 +213,8 @@ fn cn_23_theorem_1_by_enumeration() {
                     .map(|site| {
                         let p = rho[order[site]];
                         choose(samples, x[site])
-                            * f64::powi(p, x[site] as i32)
-                            * f64::powi(1.0 - p, (samples - x[site]) as i32)
+                            * f64::powf(p, x[site] as f64)
+                            * f64::powf(1.0 - p, (samples - x[site]) as f64)
                     })
                     .product()
             };

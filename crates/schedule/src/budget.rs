@@ -57,10 +57,17 @@ impl Purse {
         }
     }
 
+    /// A cost in units, to a millionth of a poll.
     fn units(&self, polls: f64) -> i128 {
         #[expect(clippy::cast_possible_truncation, reason = "costs are small; the cast saturates")]
-        let units = (polls * self.unit() as f64).round() as i128;
-        units.max(0)
+        let millionths = (polls * ROUND_UNIT as f64).round().max(0.0) as i64;
+        let millionths = i128::from(millionths);
+        // a whole poll and a round's poll are the common cases, and need no division
+        match self.budget {
+            Budget::PerRound => millionths,
+            Budget::Flow { .. } if millionths == ROUND_UNIT => self.unit(),
+            Budget::Flow { .. } => self.unit() * millionths / ROUND_UNIT,
+        }
     }
 
     fn credit_at(&self, now: Time) -> i128 {

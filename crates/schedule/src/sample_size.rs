@@ -125,7 +125,7 @@ impl Law {
         // spread = μ(1−μ)(1 + (n−1)φ)/n with φ = 1/(a+b+1)
         let unit = mean * (1.0 - mean);
         let alike = if n > 1.0 { (spread * n / unit - 1.0) / (n - 1.0) } else { spread / unit };
-        if unit <= 0.0 || !(alike > 0.001) {
+        if unit <= 0.0 || alike.is_nan() || alike <= 0.001 {
             return None;
         }
         let total = (1.0 / alike.min(0.99) - 1.0).max(0.01);
@@ -235,7 +235,10 @@ mod tests {
         let law = Beta::new(0.6, 1.2).unwrap();
         let tallies: Vec<(u32, u32)> = (0..4_000)
             .map(|i| law.inverse_cdf((f64::from(i) + 0.5) / 4_000.0))
-            .map(|share| ((share * 2_000.0).round() as u32, 2_000))
+            .map(|share| {
+                ((0..2_000).filter(|&k| f64::from(k) + 0.5 < share * 2_000.0).count(), 2_000)
+            })
+            .map(|(changed, answered)| (u32::try_from(changed).unwrap(), answered))
             .collect();
         let fitted = Law::fit(tallies.into_iter()).unwrap();
         assert!((fitted.a - 0.6).abs() < 0.03 && (fitted.b - 1.2).abs() < 0.06, "{fitted:?}");

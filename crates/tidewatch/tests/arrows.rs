@@ -103,3 +103,44 @@ fn every_file_opens_by_saying_why_it_exists() {
         assert!(text.starts_with("//! "), "{} has no opening line", file.display());
     }
 }
+
+/// Paper pages named in the code, and links between documents, lead somewhere.
+#[test]
+fn pages_and_links_exist() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for rest in text.split("docs/papers/").skip(1) {
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_alphanumeric() || "-.".contains(*c))
+                .collect();
+            let page = root().join("docs/papers").join(name.trim_end_matches('.'));
+            assert!(
+                page.is_file() || name.is_empty(),
+                "{} names {}",
+                file.display(),
+                page.display()
+            );
+        }
+    }
+    for page in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/SUMMARY.md",
+        "docs/start.md",
+        "docs/reproducing.md",
+        "docs/guides/simulate.md",
+        "docs/guides/traces.md",
+        "docs/papers/cho-ntoulas-2002.md",
+    ] {
+        let path = root().join(page);
+        let text = fs::read_to_string(&path).unwrap();
+        for rest in text.split("](").skip(1) {
+            let link = rest.split(')').next().unwrap();
+            assert!(path.with_file_name("").join(link).exists(), "{page} links to {link}");
+        }
+    }
+}

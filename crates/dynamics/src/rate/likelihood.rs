@@ -56,9 +56,8 @@ pub fn information(polls: &[Poll], rate: f64) -> f64 {
 
 /// ℓ(λ)
 pub fn log_likelihood(polls: &[Poll], rate: f64) -> f64 {
-    let term = |poll: &Poll| match poll.changed {
-        true => (-(-rate * poll.gap).exp_m1()).ln(),
-        false => -rate * poll.gap,
+    let term = |poll: &Poll| {
+        if poll.changed { (-(-rate * poll.gap).exp_m1()).ln() } else { -rate * poll.gap }
     };
     polls.iter().map(term).sum()
 }

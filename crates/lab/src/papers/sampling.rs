@@ -60,35 +60,34 @@ impl Lab<'_> {
     ) -> Result<Comparison, Mistake> {
         let spec = format!("{world}(sites={},pages={})", self.scale.sites, self.scale.pages);
         let ground = Ground::Drawn { spec: spec.parse::<synth::Spec>()?, cycle: MONTH, cycles };
-        self.compare(&ground, policies, paper_r, seeds)
-    }
-
-    fn compare(
-        &self,
-        ground: &Ground,
-        policies: &[String],
-        paper_r: f64,
-        seeds: u64,
-    ) -> Result<Comparison, Mistake> {
-        let contenders: Vec<Contender> =
-            policies.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
-        let clock = move |world: &World| {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a share of the pages"
-            )]
-            let polls = (paper_r / PAPER_PAGES * world.len() as f64).round().max(1.0) as u64;
-            Clock::Cycles { length: MONTH, polls, count: Count::PerCycle }
-        };
-        Ok(compare(ground, &clock, &contenders, seeds, &|| {}))
+        run_on(&ground, policies, paper_r, seeds)
     }
 
     fn real(&self, policies: &[String], paper_r: f64) -> Result<Option<Comparison>, Mistake> {
         let Some(world) = &self.scale.real else { return Ok(None) };
-        self.compare(&Ground::Fixed(Arc::clone(world)), policies, paper_r, self.scale.seeds)
-            .map(Some)
+        run_on(&Ground::Fixed(Arc::clone(world)), policies, paper_r, self.scale.seeds).map(Some)
     }
+}
+
+/// The policies over `ground` at the share of its pages that the paper's R was of the paper's.
+fn run_on(
+    ground: &Ground,
+    policies: &[String],
+    paper_r: f64,
+    seeds: u64,
+) -> Result<Comparison, Mistake> {
+    let contenders: Vec<Contender> =
+        policies.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let clock = move |world: &World| {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a share of the pages"
+        )]
+        let polls = (paper_r / PAPER_PAGES * world.len() as f64).round().max(1.0) as u64;
+        Clock::Cycles { length: MONTH, polls, count: Count::PerCycle }
+    };
+    Ok(compare(ground, &clock, &contenders, seeds, &|| {}))
 }
 
 fn ratio(comparison: &Comparison, at: usize) -> f64 {

@@ -44,6 +44,7 @@ pub struct Info {
 /// Most (site, cycle) pairs to count: a gigabyte of counters.
 const MOST_PAIRS: usize = 100_000_000;
 
+#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 fn rfc3339<S: serde::Serializer>(seconds: &Option<i64>, out: S) -> Result<S::Ok, S::Error> {
     seconds.and_then(|t| jiff::Timestamp::from_second(t).ok()).map(|t| t.to_string()).serialize(out)
 }

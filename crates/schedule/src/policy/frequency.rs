@@ -97,6 +97,9 @@ impl Settings {
     }
 }
 
+/// What a poll of a source is worth.
+type Scorer<'a> = Box<dyn Fn(SourceIx, &Place) -> f64 + 'a>;
+
 /// Learns rates, plans a round at a time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frequency {
@@ -230,7 +233,7 @@ impl Frequency {
         };
         drop(score);
         let mut rest = top(&mut best, polls.saturating_sub(revisits));
-        for entry in rest.iter_mut() {
+        for entry in &mut rest {
             if let Some(Some(place)) = self.places.get(entry.1.ix()) {
                 entry.0 = self.chance_since_look(entry.1, place, at, beliefs);
             }
@@ -272,12 +275,7 @@ impl Frequency {
     }
 
     /// The worth of a poll at `at`, in [0, 2].
-    fn scorer<'a>(
-        &'a self,
-        at: Time,
-        round: Round,
-        beliefs: &'a dyn Beliefs,
-    ) -> Box<dyn Fn(SourceIx, &Place) -> f64 + 'a> {
+    fn scorer<'a>(&'a self, at: Time, round: Round, beliefs: &'a dyn Beliefs) -> Scorer<'a> {
         match self.settings.rule {
             Rule::Myopic if self.sees_round_only => {
                 Box::new(move |source, place| match self.settings.estimator {

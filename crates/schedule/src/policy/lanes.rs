@@ -52,7 +52,8 @@ impl Lanes {
     /// Takes out whatever stands under a number.
     pub fn take(&mut self, host: HostIx, number: u64) {
         let queue = &mut self.lane(host).queue;
-        let at = queue.partition_point(|&(other, _)| other < number);
+        let is_front = queue.front().is_some_and(|&(front, _)| front == number);
+        let at = if is_front { 0 } else { queue.partition_point(|&(other, _)| other < number) };
         if let Some(entry) = queue.get_mut(at).filter(|entry| entry.0 == number) {
             entry.1 = None;
         }

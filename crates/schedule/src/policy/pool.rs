@@ -31,7 +31,8 @@ pub struct Pool {
     lanes: Vec<Lane>,
     by_key: BTreeMap<(SiteIx, HostIx), usize>,
     hosts: Vec<Host>,
-    flights: BTreeMap<SourceIx, Flight>,
+    /// Few at a time, the latest last.
+    flights: Vec<Flight>,
     sources: usize,
     samples_out: usize,
 }
@@ -74,6 +75,7 @@ struct Host {
 /// A poll under way, from whichever round.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Flight {
+    source: SourceIx,
     purpose: Purpose,
     lap: u32,
 }
@@ -102,7 +104,7 @@ impl Pool {
             lanes: Vec::new(),
             by_key: BTreeMap::new(),
             hosts: Vec::new(),
-            flights: BTreeMap::new(),
+            flights: Vec::new(),
             sources: 0,
             samples_out: 0,
         }
@@ -159,8 +161,12 @@ impl Pool {
                 [self.round, site.ix() as u64, pool.sends, attempt],
             )
         };
+        let at_once = rest[pick(0)];
+        if self.is_open(at_once) {
+            return Some(at_once);
+        }
         let in_order = (0..rest.len()).map(|step| (pick(TRIES) + step) % rest.len());
-        (0..TRIES).map(pick).chain(in_order).map(|at| rest[at]).find(|&source| self.is_open(source))
+        (1..TRIES).map(pick).chain(in_order).map(|at| rest[at]).find(|&source| self.is_open(source))
     }
 
     fn place(&self, source: SourceIx) -> Option<Place> {
@@ -184,7 +190,7 @@ impl Pool {
                 self.sites[lane.site.ix()].ready += lane.size;
             }
         }
-        let flying: Vec<SourceIx> = self.flights.keys().copied().collect();
+        let flying: Vec<SourceIx> = self.flights.iter().map(|flight| flight.source).collect();
         flying.into_iter().for_each(|source| self.mark_drawn(source));
     }
 
@@ -233,7 +239,7 @@ impl Pool {
     pub fn sent(&mut self, source: SourceIx, purpose: Purpose) -> Option<SiteIx> {
         let site = self.site_of(source)?;
         self.mark_drawn(source);
-        self.flights.insert(source, Flight { purpose, lap: self.laps });
+        self.flights.push(Flight { source, purpose, lap: self.laps });
         self.samples_out += usize::from(purpose == Purpose::Sample);
         self.sites[site.ix()].sends += 1;
         Some(site)
@@ -268,7 +274,8 @@ impl Pool {
 
     /// Takes the source's poll off the list of those under way.
     fn land(&mut self, source: SourceIx) -> Option<Flight> {
-        let flight = self.flights.remove(&source)?;
+        let at = self.flights.iter().rposition(|flight| flight.source == source)?;
+        let flight = self.flights.swap_remove(at);
         if flight.purpose == Purpose::Sample && flight.lap == self.laps {
             self.samples_out -= 1;
         }
