@@ -122,7 +122,7 @@ fn broken_input_is_named_by_file_column_and_row() {
     complains(&updates("source_id,kind\n1,1\n"), &["updates.csv", "`t`", "missing"]);
     complains(&updates("source_id,t\n1,5,6\n"), &["updates.csv", "row 1", "3 cells"]);
     complains(&updates("source_id,t\n1,5\n1\n"), &["updates.csv", "`t`", "row 2", "1 cells"]);
-    complains(&updates("source_id,t\n\n1,5\n\n1,-5\n"), &["updates.csv", "`t`", "row 4"]);
+    complains(&updates("source_id,t\n\n1,5\n\n1,-5\n"), &["updates.csv", "`t`", "row 2"]);
     complains(
         &updates("source_id,t\n1,1700000000000\n"),
         &["updates.csv", "`t`", "row 1", "milliseconds"],

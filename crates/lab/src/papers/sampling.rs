@@ -98,6 +98,22 @@ fn shown(x: f64) -> String {
     if x.is_nan() { "–".to_owned() } else { format!("{x:.3}") }
 }
 
+/// A line in words: where it starts, where it is highest, where it ends.
+fn course(line: &Series) -> String {
+    let best = line
+        .points
+        .iter()
+        .copied()
+        .reduce(|best, point| if point.1 > best.1 { point } else { best });
+    match (line.points.first(), best, line.points.last()) {
+        (Some(first), Some(best), Some(last)) => format!(
+            "{:.3} at {}, at most {:.3} at {}, {:.3} at {}",
+            first.1, first.0, best.1, best.0, last.1, last.0
+        ),
+        _ => "nothing".to_owned(),
+    }
+}
+
 fn owned(policies: &[&str]) -> Vec<String> {
     policies.iter().map(|&text| text.to_owned()).collect()
 }
@@ -253,12 +269,16 @@ fn figure_4(lab: &Lab<'_>, report: &mut Report) -> Result<(), Failure> {
         }
     }
     let title = "Greedy over round-robin".to_owned();
+    let said = format!(
+        "Paper (hypothetical): 1 at both ends, above 1 between. Ours: {}.",
+        course(&series)
+    );
     let lines = [series, real].into_iter().filter(|line| !line.points.is_empty()).collect();
     report.chart(
         "figure4",
         &Chart { title, x: "r", y: "ratio of ChangeRatios", logarithmic: true, series: lines },
     )?;
-    report.say("Paper (hypothetical): 1 at both ends, above 1 between. Ours: the same shape.");
+    report.say(&said);
     Ok(())
 }
 
@@ -505,6 +525,8 @@ fn figure_11(lab: &Lab<'_>, report: &mut Report) -> Result<(), Failure> {
     if let Some(c) = lab.real(&policies, 100_000.0)? {
         series.push(Series { name: "real".to_owned(), points: points(&c) });
     }
+    let said =
+        format!("Paper: falls as k grows, little until k = 10. Ours: {}.", course(&series[0]));
     report.chart(
         "figure11",
         &Chart {
@@ -515,7 +537,7 @@ fn figure_11(lab: &Lab<'_>, report: &mut Report) -> Result<(), Failure> {
             series,
         },
     )?;
-    report.say("Paper: falls as k grows, little until k = 10.");
+    report.say(&said);
     Ok(())
 }
 
@@ -531,6 +553,12 @@ fn figure_12(lab: &Lab<'_>, report: &mut Report) -> Result<(), Failure> {
         let points = levels.iter().enumerate().map(|(at, &level)| (level, ratio(&c, at))).collect();
         series.push(Series { name: format!("k = {k}"), points });
     }
+    let each: Vec<String> =
+        series.iter().map(|line| format!("{}: {}", line.name, course(line))).collect();
+    let said = format!(
+        "Paper: hardly any effect, except that k = 1 is worse below .75. Ours: {}.",
+        each.join("; ")
+    );
     report.chart(
         "figure12",
         &Chart {
@@ -541,6 +569,6 @@ fn figure_12(lab: &Lab<'_>, report: &mut Report) -> Result<(), Failure> {
             series,
         },
     )?;
-    report.say("Paper: hardly any effect, except that k = 1 is worse below .75.");
+    report.say(&said);
     Ok(())
 }

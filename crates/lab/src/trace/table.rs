@@ -26,8 +26,6 @@ pub(super) struct Table {
     numbers: Vec<(&'static str, Numbers)>,
     /// The column `name`, where there is one.
     pub(super) names: Option<Vec<String>>,
-    /// For each row the line of the file behind the header, where lines are empty or hold line feeds.
-    lines: Option<Vec<usize>>,
 }
 
 const NAME: &str = "name";
@@ -78,8 +76,7 @@ impl Table {
         row: usize,
         problem: impl Into<String>,
     ) -> Error {
-        let row = self.lines.as_ref().and_then(|lines| lines.get(row).copied()).unwrap_or(row + 1);
-        Error::Row { path: self.path.clone(), column, row, problem: problem.into() }
+        Error::Row { path: self.path.clone(), column, row: row + 1, problem: problem.into() }
     }
 }
 
@@ -110,7 +107,6 @@ fn read_parquet(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error>
         path: path.clone(),
         numbers: wanted.iter().map(|&name| (name, Vec::new())).collect(),
         names: has_names.then(Vec::new),
-        lines: None,
     };
     for batch in batches {
         let batch = batch.map_err(|why| file_error(&path, format!("cannot be decoded: {why}")))?;
@@ -172,19 +168,18 @@ fn read_csv(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
         path: path.clone(),
         numbers: places.iter().map(|&(name, _)| (name, Vec::new())).collect(),
         names: name_at.map(|_| Vec::new()),
-        lines: Some(Vec::new()),
     };
     let mut record = csv::StringRecord::new();
+    let mut row = 0;
     loop {
         let more = match reader.read_record(&mut record) {
             Ok(more) => more,
-            Err(why) => return Err(cut_short(&path, &headers, &why)),
+            Err(why) => return Err(cut_short(&path, &headers, row + 1, &why)),
         };
         if !more {
             return Ok(table);
         }
-        let line = record.position().map_or(0, csv::Position::line);
-        let row = usize::try_from(line).unwrap_or(0).saturating_sub(1);
+        row += 1;
         for ((_, numbers), &(name, at)) in table.numbers.iter_mut().zip(&places) {
             let cell = record.get(at).unwrap_or_default().trim();
             let number = match cell {
@@ -201,22 +196,18 @@ fn read_csv(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
         if let (Some(names), Some(at)) = (&mut table.names, name_at) {
             names.push(record.get(at).unwrap_or_default().to_owned());
         }
-        table.lines.get_or_insert_default().push(row);
     }
 }
 
 /// A row with too few or too many cells, named by the first column that is wrong.
-fn cut_short(path: &Path, headers: &csv::StringRecord, why: &csv::Error) -> Error {
-    let csv::ErrorKind::UnequalLengths { pos: Some(pos), expected_len, len } = why.kind() else {
+fn cut_short(path: &Path, headers: &csv::StringRecord, row: usize, why: &csv::Error) -> Error {
+    let csv::ErrorKind::UnequalLengths { expected_len, len, .. } = why.kind() else {
         return file_error(path, why);
     };
     let at = usize::try_from(*len.min(expected_len)).unwrap_or(0);
     Error::Column {
         path: path.to_owned(),
         column: headers.get(at).unwrap_or("beyond the last").to_owned(),
-        problem: format!(
-            "row {} has {len} cells instead of {expected_len}",
-            pos.line().saturating_sub(1)
-        ),
+        problem: format!("row {row} has {len} cells instead of {expected_len}"),
     }
 }
