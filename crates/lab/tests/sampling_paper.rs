@@ -91,12 +91,6 @@ fn cn_11_example_2() {
     assert!((ratio - 0.65).abs() < 1e-12);
 }
 
-/// With 70 and 20 of 100 changed, 7 and 2 of 10 samples leave 63/90 and 18/90: the plug-in estimates.
-#[test]
-fn cn_12_plug_in_estimates_are_the_conditional_ones() {
-    assert!((63.0 / 90.0 - 0.7f64).abs() < 1e-12 && (18.0 / 90.0 - 0.2f64).abs() < 1e-12);
-}
-
 /// Example 3: 1000 sites of 100 pages, R = 500, groups of 10 sites: 100 samples and 400 downloads, 100 groups.
 #[test]
 fn cn_13_example_3() {
