@@ -51,7 +51,7 @@ impl Policy for Flags {
                 (self.queue, self.sent) = (changed, 0);
             }
             Event::Sent(..) => self.sent += 1,
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) => {}
+            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
         }
     }
 
@@ -169,7 +169,7 @@ impl Policy for Deadlines {
                 self.idle.remove(&source);
                 self.unseen.remove(&source);
             }
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) => {}
+            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
         }
     }
 

@@ -11,7 +11,7 @@
 use std::time::Instant;
 
 use schedule::{
-    Budget, Event, Facts, Manners, Next, Observation, Policy, Purpose, Round, Scheduler, Settings,
+    Budget, Event, Facts, Next, Observation, Policy, Purpose, Round, Scheduler, Settings,
     SourceIx, Span, Time, Verdict, chance,
 };
 
@@ -77,7 +77,7 @@ impl Clock {
             Self::Cycles { .. } => Budget::PerRound,
             Self::Continuous { polls, per, .. } => Budget::flow(polls, per),
         };
-        Settings { budget, manners: Manners::NONE }
+        Settings { budget, ..Settings::default() }
     }
 }
 

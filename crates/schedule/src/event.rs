@@ -2,6 +2,7 @@
 //!
 //! No paper.
 
+use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
 use crate::politeness::Manners;
@@ -12,6 +13,8 @@ use crate::{Facts, HostIx, SourceIx, Span, Time};
 pub enum Event {
     /// A source is watched from now on; told again, its facts are replaced.
     Entered(SourceIx, Facts),
+    /// A user insists on a look this often; told after `Entered`, until it enters anew.
+    Pinned(SourceIx, Span),
     /// A source is no longer watched. An answer still out is ignored when it comes.
     Left(SourceIx),
     /// A cycle, a tick, or one endless round began.
@@ -20,6 +23,8 @@ pub enum Event {
     Manners(HostIx, Manners),
     /// A host was shut (Retry-After, back-off) or opened again from outside.
     Host(HostIx, Gate),
+    /// A host was asked something that is no poll (robots.txt, where a redirect led): charged, and its gap kept.
+    Visit(HostIx),
     /// A poll was committed and charged.
     Sent(SourceIx, Purpose),
     /// A poll ended, whatever came of it. Every `Sent` is followed by one of these.
@@ -118,6 +123,10 @@ pub struct Why {
     pub because: String,
     /// P(the copy is stale now).
     pub stale: f64,
-    /// What a poll now is worth to the goal, in the policy's own unit.
+    /// What a poll now is worth in captured changes, times importance.
     pub value: f64,
+    /// The belief about its change rate, if anything informative was seen.
+    pub belief: Option<Belief>,
+    /// When the copy was last known to be the source's state.
+    pub known_at: Option<Time>,
 }

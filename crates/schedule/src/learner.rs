@@ -9,7 +9,8 @@ use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
 use crate::source::grow;
-use crate::{Facts, Observation, SourceIx, Time, Verdict};
+use crate::value::Objective;
+use crate::{Facts, Observation, SourceIx, Span, Time, Verdict};
 
 /// Questions a policy may ask about a source.
 pub trait Beliefs {
@@ -19,8 +20,14 @@ pub trait Beliefs {
     fn stale(&self, source: SourceIx, now: Time) -> f64;
     /// E\[Δ\]: how often it changes, per second; `None` before anything informative was seen.
     fn rate(&self, source: SourceIx) -> Option<f64>;
-    /// What a poll at `now` is worth when captured changes count, times importance.
-    fn value(&self, source: SourceIx, now: Time) -> f64;
+    /// What a poll at `now` is worth for the goal, times importance; nothing is worth more than a first look.
+    fn value(&self, source: SourceIx, objective: Objective, now: Time) -> f64;
+    /// The moment at which a poll is worth `price`; [`Time::MAX`] if that never comes.
+    fn ripe(&self, source: SourceIx, objective: Objective, price: f64) -> Time;
+    /// The belief about its change rate, if anything informative was seen.
+    fn belief(&self, source: SourceIx) -> Option<Belief>;
+    /// When the copy was last known to be the source's state.
+    fn known_at(&self, source: SourceIx) -> Option<Time>;
 }
 
 /// 24 bytes a source: single precision is plenty for a belief, and memory is what a million sources cost.
@@ -99,6 +106,12 @@ impl Learner {
         }
     }
 
+    /// What is believed of it, or else what all sources together have shown.
+    fn opinion(&self, mind: &Mind) -> Option<Belief> {
+        let pooled = || Belief::at_first_look(self.watched / (self.changes + 1.0));
+        mind.belief().or_else(|| (self.watched > 0.0).then(pooled))
+    }
+
     fn mind(&self, source: SourceIx) -> &Mind {
         self.minds.get(source.ix()).unwrap_or(&BLANK)
     }
@@ -121,14 +134,39 @@ impl Beliefs for Learner {
         self.mind(source).belief().map(Belief::mean)
     }
 
-    fn value(&self, source: SourceIx, now: Time) -> f64 {
+    fn value(&self, source: SourceIx, objective: Objective, now: Time) -> f64 {
         let mind = self.mind(source);
-        let worth = match (mind.known_at(), mind.belief()) {
-            (None, _) => 1.0,
-            (Some(known_at), None) => 0.5 * f64::from(u8::from(now > known_at)),
-            (Some(known_at), Some(belief)) => belief.capture_value((now - known_at).secs()),
+        let worth = match (mind.known_at(), self.opinion(mind)) {
+            (None, _) => objective.ceiling(0.0),
+            (Some(known_at), opinion) => {
+                let elapsed = (now - known_at).secs();
+                // with nothing to go by, about one change since the last look
+                let belief = opinion.unwrap_or_else(|| Belief::at_first_look(elapsed));
+                objective.believed_value(belief, elapsed)
+            }
         };
         f64::from(mind.importance) * worth
+    }
+
+    fn ripe(&self, source: SourceIx, objective: Objective, price: f64) -> Time {
+        let mind = self.mind(source);
+        match (mind.known_at(), self.opinion(mind)) {
+            (None, _) => Time::MIN,
+            (Some(known_at), None) => known_at,
+            (Some(known_at), Some(belief)) => {
+                let price = price / f64::from(mind.importance.max(f32::MIN_POSITIVE));
+                let waits = objective.believed_elapsed_at(belief, price);
+                waits.map_or(Time::MAX, |secs| known_at + Span::from_secs_f64(secs))
+            }
+        }
+    }
+
+    fn belief(&self, source: SourceIx) -> Option<Belief> {
+        self.mind(source).belief()
+    }
+
+    fn known_at(&self, source: SourceIx) -> Option<Time> {
+        self.mind(source).known_at()
     }
 }
 
@@ -156,7 +194,9 @@ mod tests {
         let mut learner = Learner::default();
         learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
         assert!((learner.stale(SourceIx::FIRST, Time::ZERO) - 1.0).abs() < 1e-12);
-        assert!((learner.value(SourceIx::FIRST, Time::ZERO) - 2.0).abs() < 1e-12);
+        assert!(
+            (learner.value(SourceIx::FIRST, Objective::Captured, Time::ZERO) - 2.0).abs() < 1e-12
+        );
     }
 
     #[test]
@@ -165,7 +205,7 @@ mod tests {
         learner.entered(Time::ZERO, SourceIx::FIRST, &FACTS);
         learner.heard(&heard(None, 0, Verdict::First));
         assert!(learner.stale(SourceIx::FIRST, Time::ZERO) < 1e-12);
-        assert!(learner.value(SourceIx::FIRST, Time::ZERO) < 1e-12);
+        assert!(learner.value(SourceIx::FIRST, Objective::Captured, Time::ZERO) < 1e-12);
         learner.heard(&heard(Some(0), 100, Verdict::Changed));
         assert!(learner.stale(SourceIx::FIRST, Time::from_secs(100)) < 1e-12);
         let (soon, late) = (Time::from_secs(110), Time::from_secs(500));

@@ -5,6 +5,7 @@
 //! | what can happen, and in what words is it told? | [`event`], [`source`], [`time`] | none: ours |
 //! | who owns budget, manners and beliefs, and asks the policy? | [`scheduler`] | none: ours |
 //! | may we spend now? may this host be asked now? | [`budget`], [`politeness`] | none: ours |
+//! | who comes before the policy's choice? | [`pinned`], [`newcomers`], on an [`agenda`] | none: ours |
 //! | what do we believe about each source? | [`learner`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | what is a poll worth, and which rates earn most? | [`value`], [`allocate`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how many samples a site; how to share whole polls? | [`sample_size`], [`share`] | `docs/papers/cho-ntoulas-2002.md` |
@@ -27,11 +28,14 @@
 //! # Ok::<(), schedule::spec::Mistake>(())
 //! ```
 
+pub mod agenda;
 pub mod allocate;
 pub mod budget;
 pub mod chance;
 pub mod event;
 pub mod learner;
+pub mod newcomers;
+pub mod pinned;
 pub mod policy;
 pub mod politeness;
 pub mod sample_size;

@@ -20,12 +20,14 @@ pub mod greedy;
 pub mod proportional;
 pub mod round_robin;
 pub mod subset;
+pub mod value;
 
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use crate::spec::{Call, Mistake};
+use crate::value::Objective;
 use crate::{Beliefs, Event, Next, Purpose, SourceIx, Time};
 
 /// A rule for spending polls.
@@ -60,7 +62,7 @@ pub struct Entry {
 }
 
 /// Every policy that can run live.
-pub const LIST: [Entry; 7] = [
+pub const LIST: [Entry; 8] = [
     Entry {
         name: "round-robin",
         settings: "",
@@ -103,6 +105,12 @@ pub const LIST: [Entry; 7] = [
         about: "a share of the polls in turn, the rest by another policy",
         from: "sampling paper",
     },
+    Entry {
+        name: "value",
+        settings: "objective captured (freshness, age)",
+        about: "poll whatever a poll is worth most now, by what is believed of each source",
+        from: "ours",
+    },
 ];
 
 /// A policy as a person writes it, understood and checked.
@@ -122,6 +130,8 @@ pub enum Spec {
     Subset(Box<Spec>, f64),
     /// `blend(share=.., with=..)`
     Blend(Box<Spec>, f64),
+    /// `value(objective=..)`
+    Value(Objective),
 }
 
 /// How deep policies may hold policies.
@@ -161,6 +171,7 @@ impl Spec {
                 let share = call.number("share", 0.3, 0.0..=1.0)?;
                 (Self::Blend(Self::inner(&mut call, depth)?, share), "`share` and `with`")
             }
+            "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
                 return Err(Mistake(format!("there is no policy `{unknown}`; known are {known}")));
@@ -201,6 +212,7 @@ impl Spec {
             Self::Blend(inner, share) => {
                 AnyPolicy::Blend(Box::new(blend::Blend::new(inner.build(seed), *share)))
             }
+            Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
         }
     }
 }
@@ -222,6 +234,8 @@ pub enum AnyPolicy {
     Subset(Box<subset::Subset>),
     /// A share in turn, the rest by another policy.
     Blend(Box<blend::Blend>),
+    /// The largest value first.
+    Value(Box<value::Value>),
 }
 
 impl AnyPolicy {
@@ -234,6 +248,7 @@ impl AnyPolicy {
             Self::Adaptive(policy) => &**policy,
             Self::Subset(policy) => &**policy,
             Self::Blend(policy) => &**policy,
+            Self::Value(policy) => &**policy,
         }
     }
 
@@ -246,6 +261,7 @@ impl AnyPolicy {
             Self::Adaptive(policy) => &mut **policy,
             Self::Subset(policy) => &mut **policy,
             Self::Blend(policy) => &mut **policy,
+            Self::Value(policy) => &mut **policy,
         }
     }
 }

@@ -48,6 +48,16 @@ const FRESH: Door = Door {
     opening: None,
 };
 
+impl Door {
+    fn opens(&self, default: Manners) -> Time {
+        if self.flying >= self.manners.unwrap_or(default).parallel.max(1) {
+            Time::MAX
+        } else {
+            self.gap_over.max(self.shut_until)
+        }
+    }
+}
+
 /// The doors of all hosts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Politeness {
@@ -91,6 +101,19 @@ impl Politeness {
         self.settle(now, host)
     }
 
+    /// Asked something that is no poll.
+    pub(crate) fn visited(&mut self, now: Time, host: HostIx) -> Option<Gate> {
+        let default = self.default;
+        let door = self.door(host);
+        door.gap_over = now + door.manners.unwrap_or(default).gap;
+        self.settle(now, host)
+    }
+
+    /// When it opens by itself; [`Time::MAX`] if not before an answer comes.
+    pub(crate) fn opens(&self, host: HostIx) -> Time {
+        self.doors.get(host.ix()).map_or(Time::MIN, |door| door.opens(self.default))
+    }
+
     pub(crate) fn heard(&mut self, now: Time, host: HostIx) -> Option<Gate> {
         let door = self.door(host);
         door.flying = door.flying.saturating_sub(1);
@@ -125,11 +148,7 @@ impl Politeness {
     fn settle(&mut self, now: Time, host: HostIx) -> Option<Gate> {
         let default = self.default;
         let door = self.door(host);
-        let opens = if door.flying >= door.manners.unwrap_or(default).parallel.max(1) {
-            Time::MAX
-        } else {
-            door.gap_over.max(door.shut_until)
-        };
+        let opens = door.opens(default);
         let was_open = std::mem::replace(&mut door.open, opens <= now);
         let waits = (opens > now && opens < Time::MAX).then_some(opens);
         if std::mem::replace(&mut door.opening, waits) != waits {

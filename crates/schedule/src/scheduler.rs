@@ -19,11 +19,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Purse;
 use crate::learner::Learner;
+use crate::newcomers::Newcomers;
+use crate::pinned::Pinned;
 use crate::politeness::Politeness;
 use crate::source::grow;
+use crate::value::Objective;
 use crate::{
     Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Policy, Purpose,
-    SourceIx, Time, Why,
+    SourceIx, Span, Time, Verdict, Why,
 };
 
 /// What a scheduler is made with, besides its policy.
@@ -33,12 +36,14 @@ pub struct Settings {
     pub budget: Budget,
     /// How hosts are treated unless they ask otherwise.
     pub manners: Manners,
+    /// Share of the polls kept for sources never seen, in thousandths; none: the policy takes them as they come.
+    pub first_looks: Option<u32>,
 }
 
 impl Default for Settings {
     /// Rounds bring the budget and hosts bear anything: the lab's cycles.
     fn default() -> Self {
-        Self { budget: Budget::PerRound, manners: Manners::NONE }
+        Self { budget: Budget::PerRound, manners: Manners::NONE, first_looks: None }
     }
 }
 
@@ -49,6 +54,9 @@ pub struct Scheduler<P> {
     purse: Purse,
     politeness: Politeness,
     learner: Learner,
+    /// A source is held by one of three: its pin, the newcomers, or else the policy.
+    pinned: Pinned,
+    newcomers: Option<Newcomers>,
     slots: Vec<Slot>,
 }
 
@@ -74,6 +82,8 @@ impl<P: Policy> Scheduler<P> {
             purse: Purse::new(settings.budget),
             politeness: Politeness::new(settings.manners),
             learner: Learner::default(),
+            pinned: Pinned::default(),
+            newcomers: settings.first_looks.map(Newcomers::new),
             slots: Vec::new(),
         }
     }
@@ -86,8 +96,7 @@ impl<P: Policy> Scheduler<P> {
     /// What to do at `now`.
     pub fn next(&mut self, now: Time) -> Next {
         self.open_hosts(now);
-        let left = self.purse.left(now);
-        let wanted = self.policy.next(now, left, &self.learner);
+        let wanted = self.wanted(now);
         match wanted {
             Next::Poll(_, purpose) if !self.purse.affords(now, self.policy.cost(purpose)) => {
                 let cost = self.policy.cost(purpose);
@@ -104,6 +113,33 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
+    /// Pinned sources first, newcomers in their share, else what the policy chooses.
+    fn wanted(&self, now: Time) -> Next {
+        let pinned = self.pinned.first();
+        let newcomer = self.newcomers.as_ref().and_then(Newcomers::first);
+        let ready = |entry: Option<(Time, SourceIx)>| {
+            let (_, source) = entry.filter(|&(from, _)| from <= now)?;
+            Some(Next::Poll(source, Purpose::Look))
+        };
+        let newcomers_first = self.newcomers.as_ref().is_some_and(Newcomers::come_first);
+        let urgent = ready(pinned).or_else(|| ready(newcomer.filter(|_| newcomers_first)));
+        urgent.unwrap_or_else(|| {
+            match (self.policy.next(now, self.purse.left(now), &self.learner), ready(newcomer)) {
+                (choice @ Next::Poll(..), _) | (_, Some(choice)) => choice,
+                (idle, None) => {
+                    let soonest = pinned.into_iter().chain(newcomer).map(|(from, _)| from).min();
+                    match (idle, soonest) {
+                        (Next::WaitUntil(until), Some(soonest)) => {
+                            Next::WaitUntil(until.min(soonest))
+                        }
+                        (_, Some(soonest)) => Next::WaitUntil(soonest),
+                        (idle, None) => idle,
+                    }
+                }
+            }
+        })
+    }
+
     /// Folds an event that happened at `now` into the state.
     ///
     /// Total: an event that makes no sense (an answer nobody waits for, a source unknown) is ignored.
@@ -111,6 +147,7 @@ impl<P: Policy> Scheduler<P> {
         self.open_hosts(now);
         match event {
             Event::Entered(source, facts) => self.entered(now, source, facts),
+            Event::Pinned(source, every) => self.pin(now, source, every),
             Event::Left(source) => self.left(now, source),
             Event::Round(round) => {
                 self.purse.round(now, round.polls);
@@ -124,6 +161,11 @@ impl<P: Policy> Scheduler<P> {
                 let gate = self.politeness.set_gate(now, host, gate);
                 self.pass_on(now, host, gate);
             }
+            Event::Visit(host) => {
+                self.purse.charge(now, 1.0);
+                let gate = self.politeness.visited(now, host);
+                self.pass_on(now, host, gate);
+            }
             Event::Sent(source, purpose) => self.sent(now, source, purpose),
             Event::Heard(heard) => self.heard(now, heard),
         }
@@ -132,10 +174,40 @@ impl<P: Policy> Scheduler<P> {
     /// How this source stands, for people.
     pub fn why(&self, source: SourceIx, now: Time) -> Why {
         Why {
-            because: self.policy.why(source, now, &self.learner),
+            because: self.because(source, now),
             stale: self.learner.stale(source, now),
-            value: self.learner.value(source, now),
+            value: self.learner.value(source, Objective::Captured, now),
+            belief: self.learner.belief(source),
+            known_at: self.learner.known_at(source),
         }
+    }
+
+    fn because(&self, source: SourceIx, now: Time) -> String {
+        if let Some(every) = self.pinned.every(source) {
+            return format!("it is pinned: looked at every {every}, whatever the policy thinks");
+        }
+        match self.newcomers.as_ref().and_then(|newcomers| newcomers.failures(source)) {
+            Some(0) => "it was never seen: it waits for its first look".to_owned(),
+            Some(failures) => {
+                format!("it could not be read yet ({failures} tries), so it rests before the next")
+            }
+            None => self.policy.why(source, now, &self.learner),
+        }
+    }
+
+    /// When this host may next be asked something; [`Time::MAX`] if not before an answer comes.
+    pub fn opens(&self, host: HostIx) -> Time {
+        self.politeness.opens(host)
+    }
+
+    /// Polls that could be paid now.
+    pub fn left_to_spend(&self, now: Time) -> f64 {
+        self.purse.left(now)
+    }
+
+    /// Sources that wait for their first look.
+    pub fn newcomers(&self) -> usize {
+        self.newcomers.as_ref().map_or(0, Newcomers::len)
     }
 
     fn slot(&mut self, source: SourceIx) -> &mut Slot {
@@ -150,7 +222,7 @@ impl<P: Policy> Scheduler<P> {
         self.slot(source).facts = Some(facts);
         self.learner.entered(now, source, &facts);
         if self.slot(source).flight.is_none() {
-            self.policy.tell(now, &Event::Entered(source, facts), &self.learner);
+            self.seat(now, source, facts);
         }
     }
 
@@ -162,15 +234,50 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
-    /// Takes a source from the policy; an answer still out becomes an orphan.
+    /// Takes the source from whoever holds it and pins it.
+    fn pin(&mut self, now: Time, source: SourceIx, every: Span) {
+        let Slot { facts: Some(facts), flight } = *self.slot(source) else { return };
+        if !flight.is_some_and(|flight| flight.orphan) {
+            self.take_back(now, source);
+        }
+        self.pinned.remove(source);
+        self.pinned.add(now, source, facts.host, every);
+        if flight.is_some() {
+            self.pinned.sent(now, source);
+        }
+    }
+
+    /// Takes a source away; an answer still out becomes an orphan.
     fn withdraw(&mut self, now: Time, source: SourceIx) {
         let waiting_for_orphan = self.slot(source).flight.is_some_and(|flight| flight.orphan);
         if !waiting_for_orphan {
-            self.policy.tell(now, &Event::Left(source), &self.learner);
+            self.take_back(now, source);
         }
+        self.pinned.remove(source);
         if let Some(flight) = &mut self.slot(source).flight {
             flight.orphan = true;
         }
+    }
+
+    /// Gives a source with no poll under way to whoever is to hold it.
+    fn seat(&mut self, now: Time, source: SourceIx, facts: Facts) {
+        match &mut self.newcomers {
+            _ if self.pinned.holds(source) => self.pinned.heard(source),
+            Some(newcomers) if !facts.known => newcomers.add(now, source, facts.host),
+            _ => self.policy.tell(now, &Event::Entered(source, facts), &self.learner),
+        }
+    }
+
+    fn take_back(&mut self, now: Time, source: SourceIx) {
+        if self.pinned.remove(source) || self.newcomer(source).is_some_and(|n| n.remove(source)) {
+            return;
+        }
+        self.policy.tell(now, &Event::Left(source), &self.learner);
+    }
+
+    /// The newcomers, if they hold this source.
+    fn newcomer(&mut self, source: SourceIx) -> Option<&mut Newcomers> {
+        self.newcomers.as_mut().filter(|newcomers| newcomers.holds(source))
     }
 
     fn sent(&mut self, now: Time, source: SourceIx, purpose: Purpose) {
@@ -178,7 +285,14 @@ impl<P: Policy> Scheduler<P> {
         let (Some(facts), None) = (slot.facts, slot.flight) else { return };
         slot.flight = Some(Flight { host: facts.host, orphan: false });
         self.purse.charge(now, self.policy.cost(purpose));
-        self.policy.tell(now, &Event::Sent(source, purpose), &self.learner);
+        if self.pinned.holds(source) {
+            self.pinned.sent(now, source);
+        } else if self.newcomer(source).is_none() {
+            self.policy.tell(now, &Event::Sent(source, purpose), &self.learner);
+        }
+        if let Some(newcomers) = &mut self.newcomers {
+            newcomers.sent(source);
+        }
         let gate = self.politeness.sent(now, facts.host);
         self.pass_on(now, facts.host, gate);
     }
@@ -187,20 +301,40 @@ impl<P: Policy> Scheduler<P> {
         let slot = self.slot(heard.source);
         let Some(flight) = slot.flight.take() else { return };
         let facts = slot.facts;
-        if flight.orphan {
-            if let Some(facts) = facts {
-                self.policy.tell(now, &Event::Entered(heard.source, facts), &self.learner);
-            }
-        } else {
-            self.learner.heard(&heard);
-            self.policy.tell(now, &Event::Heard(heard), &self.learner);
+        match facts {
+            Some(facts) if flight.orphan => self.seat(now, heard.source, facts),
+            Some(facts) => self.answered(now, heard, facts),
+            None => {}
         }
         let gate = self.politeness.heard(now, flight.host);
         self.pass_on(now, flight.host, gate);
     }
 
+    /// An answer to a question still asked.
+    fn answered(&mut self, now: Time, heard: Observation, facts: Facts) {
+        let source = heard.source;
+        self.learner.heard(&heard);
+        if self.pinned.holds(source) {
+            self.pinned.heard(source);
+        } else if let Some(newcomers) = self.newcomer(source) {
+            if matches!(heard.verdict, Verdict::Lost | Verdict::Unreadable) {
+                newcomers.failed(now, source);
+            } else {
+                newcomers.remove(source);
+                let seen = Facts { known: true, ..facts };
+                self.policy.tell(now, &Event::Entered(source, seen), &self.learner);
+            }
+        } else {
+            self.policy.tell(now, &Event::Heard(heard), &self.learner);
+        }
+    }
+
     fn pass_on(&mut self, now: Time, host: HostIx, gate: Option<Gate>) {
         if let Some(gate) = gate {
+            self.pinned.gate(host, gate);
+            if let Some(newcomers) = &mut self.newcomers {
+                newcomers.gate(host, gate);
+            }
             self.policy.tell(now, &Event::Host(host, gate), &self.learner);
         }
     }

@@ -9,10 +9,14 @@
 //! age         V = ( x²/2 + x e^(−x) − (1 − e^(−x)) ) / Δ²    without bound
 //! ```
 //!
+//! Where the rate is only believed, V is averaged over the belief ([`Belief`] has the closed forms): that the rate may
+//! be high keeps an unknown source worth a look.
+//!
 //! V never falls as τ grows, so each price has one τ. Plainly written both expressions cancel for small x; the
 //! first terms of their series stand in there. Paper: B1; Olston and Pandey's form for age
 //! (`docs/papers/cho-ntoulas-2002.md`, "the frequency policy").
 
+use dynamics::rate::Belief;
 use dynamics::solve;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +31,19 @@ pub enum Objective {
     Age,
 }
 
+impl std::str::FromStr for Objective {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "captured" => Ok(Self::Captured),
+            "freshness" => Ok(Self::Freshness),
+            "age" => Ok(Self::Age),
+            _ => Err("it must be `captured`, `freshness` or `age`"),
+        }
+    }
+}
+
 impl Objective {
     /// V(τ) at change rate Δ > 0, importance 1.
     pub fn value(self, rate: f64, elapsed: f64) -> f64 {
@@ -36,6 +53,29 @@ impl Objective {
             Self::Freshness => captured(x) / rate,
             Self::Age => aged(x) / (rate * rate),
         }
+    }
+
+    /// E\[V(τ)\] over a belief about the change rate, importance 1.
+    pub fn believed_value(self, belief: Belief, elapsed: f64) -> f64 {
+        match self {
+            Self::Captured => belief.capture_value(elapsed),
+            Self::Freshness => belief.freshness_value(elapsed),
+            Self::Age => belief.age_value(elapsed),
+        }
+    }
+
+    /// The τ at which E\[V\] reaches `price`, to a hundredth of a per cent; `None` if it takes longer than a century.
+    pub fn believed_elapsed_at(self, belief: Belief, price: f64) -> Option<f64> {
+        let is_short = |ln_secs: f64| self.believed_value(belief, ln_secs.exp()) < price;
+        let (mut low, mut high) = LN_WAITS;
+        if is_short(high) {
+            return None;
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if is_short(middle) { low = middle } else { high = middle }
+        }
+        Some(high.exp())
     }
 
     /// What V tends to: at or above this price the source is never worth a poll.
@@ -60,6 +100,11 @@ impl Objective {
         Some(solve::falling(1e-9, high, short) / rate)
     }
 }
+
+/// ln of the waits looked at, in seconds: from a microsecond to a century.
+const LN_WAITS: (f64, f64) = (-13.815_510_557_964_274, 21.876_912);
+/// Leaves less than 1e-4 of `LN_WAITS`.
+const HALVINGS: u32 = 19;
 
 /// R₁(x) = 1 − (1 + x)e^(−x)
 fn captured(x: f64) -> f64 {
@@ -102,6 +147,17 @@ mod tests {
             let price = if objective == Objective::Age { share * 100.0 / (rate * rate) } else { share * objective.ceiling(rate) };
             let elapsed = objective.elapsed_at(rate, price).unwrap();
             prop_assert!((objective.value(rate, elapsed) / price - 1.0).abs() < 1e-6);
+        }
+
+        #[test]
+        fn a_believed_price_is_met_at_the_returned_time(which in 0usize..3, a in 0.1..20.0f64, b in 10.0..1e6f64, at in 1.0..1e6f64) {
+            let (objective, belief) = (ALL[which], Belief::new(a, b));
+            let price = objective.believed_value(belief, at);
+            if price > 1e-9 && price < 0.999 * objective.ceiling(0.0) {
+                let elapsed = objective.believed_elapsed_at(belief, price).unwrap();
+                let met = objective.believed_value(belief, elapsed);
+                prop_assert!((met / price - 1.0).abs() < 1e-2, "{met} {price}");
+            }
         }
 
         #[test]

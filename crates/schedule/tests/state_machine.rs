@@ -17,7 +17,7 @@ use schedule::{
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 14] = [
+const POLICIES: [&str; 16] = [
     "round-robin",
     "greedy(samples=2)",
     "greedy(samples=1,cost=0.25)",
@@ -32,12 +32,16 @@ const POLICIES: [&str; 14] = [
     "subset(share=0.9,with=greedy(samples=1))",
     "subset(share=0.5,with=adaptive(k=1))",
     "blend(share=0.4,with=greedy(samples=1))",
+    "value",
+    "value(objective=age)",
 ];
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Enter(usize),
+    Pin(usize, i64),
     Leave(usize),
+    Visit(usize),
     Round(u64),
     Shut(usize, i64),
     Open(usize),
@@ -51,6 +55,8 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
         2 => (0..SOURCES).prop_map(Step::Enter),
         1 => (0..SOURCES).prop_map(Step::Leave),
+        1 => (0..SOURCES, 1i64..30).prop_map(|(source, secs)| Step::Pin(source, secs)),
+        1 => (0..HOSTS).prop_map(Step::Visit),
         1 => (0u64..12).prop_map(Step::Round),
         1 => (0..HOSTS, 0i64..50).prop_map(|(host, secs)| Step::Shut(host, secs)),
         1 => (0..HOSTS).prop_map(Step::Open),
@@ -70,9 +76,9 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             burst
         }),
     ];
-    (budget, 0i64..6, 1u32..4).prop_map(|(budget, gap, parallel)| Settings {
-        budget,
-        manners: Manners { gap: Span::from_secs(gap), parallel },
+    let first_looks = prop_oneof![Just(None), (0u32..1000).prop_map(Some)];
+    (budget, 0i64..6, 1u32..4, first_looks).prop_map(|(budget, gap, parallel, first_looks)| {
+        Settings { budget, manners: Manners { gap: Span::from_secs(gap), parallel }, first_looks }
     })
 }
 
@@ -94,6 +100,16 @@ struct Driver {
     choices: Vec<(Time, SourceIx, Purpose)>,
     sample_cost: f64,
     asks: usize,
+}
+
+fn entry(source: usize) -> Event {
+    let facts = Facts {
+        site: SiteIx::new(source % 4),
+        host: HostIx::new(source % HOSTS),
+        importance: 1.0,
+        known: source % 2 == 0,
+    };
+    Event::Entered(SourceIx::new(source), facts)
 }
 
 impl Driver {
@@ -126,16 +142,19 @@ impl Driver {
     fn step(&mut self, step: Step) -> Result<(), TestCaseError> {
         match step {
             Step::Enter(source) if self.present.insert(source) => {
-                let facts = Facts {
-                    site: SiteIx::new(source % 4),
-                    host: HostIx::new(source % HOSTS),
-                    importance: 1.0,
-                    known: source % 2 == 0,
-                };
-                self.tell(Event::Entered(SourceIx::new(source), facts));
+                self.tell(entry(source));
             }
             Step::Leave(source) if self.present.remove(&source) => {
                 self.tell(Event::Left(SourceIx::new(source)));
+            }
+            Step::Pin(source, secs) => {
+                self.tell(Event::Pinned(SourceIx::new(source), Span::from_secs(secs)));
+            }
+            Step::Visit(host) => {
+                self.spent += 1.0;
+                self.flow_from.get_or_insert(self.now);
+                self.last_sent[host] = Some(self.now + self.gap[host]);
+                self.tell(Event::Visit(HostIx::new(host)));
             }
             Step::Round(polls) => {
                 self.round += 1;
@@ -307,6 +326,10 @@ proptest! {
         }
         for host in 0..HOSTS {
             driver.step(Step::Open(host))?;
+        }
+        // a pin may eat the whole budget: that is what insisting means
+        for source in driver.present.clone() {
+            driver.tell(entry(source));
         }
         driver.choices.clear();
         for _ in 0..6 {

@@ -14,8 +14,17 @@
 //! in for it. Two numbers per source, a few nanoseconds per poll, any spacing of polls, and defined
 //! when all or none of the polls saw a change, where the likelihood alone has no maximum (CN-X4).
 //!
-//! From it follow, again in closed form, the chance of a change within τ and the capture value of a
-//! poll (B1): averages of 1 − e^(−λτ) and of 1 − (1 + λτ)e^(−λτ) over the posterior.
+//! From it follow, again in closed form, the chance of a change within τ and what a poll after τ is worth for each
+//! goal (B1): averages over the posterior of 1 − e^(−λτ) and of V(τ). With q = u^a the chance of no change and
+//! G(τ) = ∫₀^τ q, the expected fresh time:
+//!
+//! ```text
+//! captured    V = 1 − q·(1 + aτ/(b+τ))
+//! freshness   V = G(τ) − τ q(τ)                  G(τ) = b/(a−1) · (1 − u^(a−1))
+//! age         V = τ²/2 − τ G(τ) + ∫₀^τ G         ∫G   = b/(a−1) · (τ − b/(a−2) · (1 − u^(a−2)))
+//! ```
+//!
+//! Where few changes are expected both cancel; the first terms of their series stand in there.
 //!
 //! Paper: CN-X4 and B5 (`docs/papers/cho-ntoulas-2002.md`). Departure: moment matching is our own.
 
@@ -26,6 +35,16 @@ use serde::{Deserialize, Serialize};
 pub struct Belief {
     a: f64,
     b: f64,
+}
+
+/// Expected changes below which the series are used.
+const FEW: f64 = 1e-3;
+/// How close to a pole the closed forms are trusted.
+const NEAR: f64 = 1e-7;
+
+/// (1 − u^s)/s, and −ln u where s is nearly nothing.
+fn power_mean(u: f64, s: f64) -> f64 {
+    if s.abs() < NEAR { -u.ln() } else { -(s * u.ln()).exp_m1() / s }
 }
 
 /// Shape of the belief before any look: half a change's worth of opinion.
@@ -91,6 +110,45 @@ impl Belief {
         let elapsed = elapsed.max(0.0);
         let (_, none) = self.no_change(elapsed);
         (1.0 - none * (1.0 + self.a * elapsed / (self.b + elapsed))).max(0.0)
+    }
+
+    /// What a poll after `elapsed` is worth when time up to date counts, in seconds.
+    pub fn freshness_value(self, elapsed: f64) -> f64 {
+        let elapsed = elapsed.max(0.0);
+        if self.mean() * elapsed < FEW {
+            let (first, second) = self.moments();
+            return elapsed * elapsed * (first / 2.0 - elapsed * second / 3.0);
+        }
+        (self.fresh_time(elapsed) - elapsed * self.no_change(elapsed).1).max(0.0)
+    }
+
+    /// What a poll after `elapsed` is worth when little age counts, in seconds².
+    pub fn age_value(self, elapsed: f64) -> f64 {
+        let elapsed = elapsed.max(0.0);
+        if self.mean() * elapsed < FEW {
+            let (first, second) = self.moments();
+            return elapsed.powi(3) * (first / 3.0 - elapsed * second / 8.0);
+        }
+        let Self { a, b } = self;
+        let whole = b * (elapsed - b * power_mean(b / (b + elapsed), a - 2.0));
+        let summed = if (a - 1.0).abs() < NEAR {
+            // a → 1: G(τ) = −b ln u
+            let ratio = (b + elapsed) / b;
+            b * ((b + elapsed) * ratio.ln() - elapsed)
+        } else {
+            whole / (a - 1.0)
+        };
+        (elapsed * elapsed / 2.0 - elapsed * self.fresh_time(elapsed) + summed).max(0.0)
+    }
+
+    /// G(τ): the expected time until the copy goes stale, counted up to `elapsed`.
+    pub fn fresh_time(self, elapsed: f64) -> f64 {
+        self.b * power_mean(self.b / (self.b + elapsed.max(0.0)), self.a - 1.0)
+    }
+
+    /// E\[λ\], E\[λ²\]
+    fn moments(self) -> (f64, f64) {
+        (self.a / self.b, self.a * (self.a + 1.0) / (self.b * self.b))
     }
 
     /// (u, q) = (b/(b+τ), u^a): q is the chance of no change within τ.
@@ -164,6 +222,33 @@ mod tests {
                 prop_assert!(belief.mean().is_finite() && belief.mean() > 0.0);
                 prop_assert!(belief.deviation().is_finite() && belief.deviation() > 0.0);
             }
+        }
+
+        /// Against V = g − τ g′ summed on a grid: freshness pays ∫q, age costs ∫∫(1 − q).
+        #[test]
+        fn values_are_what_their_integrals_say(belief in any_belief(), changes in 0.01..20.0f64) {
+            let elapsed = changes / belief.mean();
+            let steps = 4000;
+            let step = elapsed / f64::from(steps);
+            let (mut fresh, mut aged, mut summed) = (0.0, 0.0, 0.0);
+            for i in 0..steps {
+                let stale = belief.chance((f64::from(i) + 0.5) * step);
+                fresh += (1.0 - stale) * step;
+                summed += (aged + stale * step / 2.0) * step;
+                aged += stale * step;
+            }
+            let freshness = fresh - elapsed * (1.0 - belief.chance(elapsed));
+            prop_assert!((belief.freshness_value(elapsed) - freshness).abs() < 1e-4 * freshness + 1e-5 * elapsed);
+            let age = elapsed * aged - summed;
+            prop_assert!((belief.age_value(elapsed) - age).abs() < 1e-3 * age + 1e-5 * elapsed * elapsed, "{} {}", belief.age_value(elapsed), age);
+        }
+
+        #[test]
+        fn the_series_meet_the_closed_forms(belief in any_belief()) {
+            let at = FEW / belief.mean();
+            let (below, above) = (at * (1.0 - 1e-9), at * (1.0 + 1e-9));
+            prop_assert!((belief.freshness_value(below) / belief.freshness_value(above) - 1.0).abs() < 1e-4);
+            prop_assert!((belief.age_value(below) / belief.age_value(above) - 1.0).abs() < 1e-3);
         }
 
         #[test]

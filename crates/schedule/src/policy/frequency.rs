@@ -415,7 +415,7 @@ impl Policy for Frequency {
                 }
             }
             Event::Heard(ref heard) => self.heard(heard),
-            Event::Manners(..) => {}
+            Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
         }
     }
 

@@ -118,7 +118,7 @@ impl Policy for RoundRobin {
             Event::Sent(source, _) => self.sent(now, source),
             Event::Heard(heard) => self.heard(heard.source, heard.verdict),
             Event::Host(host, gate) => self.lanes.gate(host, gate),
-            Event::Round(_) | Event::Manners(..) => {}
+            Event::Round(_) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
         }
     }
 

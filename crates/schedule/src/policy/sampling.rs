@@ -191,7 +191,7 @@ impl Sampling {
                 sites.iter().for_each(|&site| self.refresh(site));
                 return Touched::Many(sites.into_iter());
             }
-            Event::Round(_) | Event::Manners(..) => None,
+            Event::Round(_) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => None,
         };
         if let Some(site) = touched {
             self.refresh(site);

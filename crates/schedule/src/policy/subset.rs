@@ -188,7 +188,9 @@ impl Policy for Subset {
                 }
                 None => {}
             },
-            Event::Host(..) | Event::Manners(..) => self.inner.tell(now, event, beliefs),
+            Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {
+                self.inner.tell(now, event, beliefs)
+            }
         }
     }
 
