@@ -3,6 +3,7 @@
 //! | question | file | paper |
 //! | --- | --- | --- |
 //! | what can happen, and in what words is it told? | [`event`], [`source`], [`time`] | none: ours |
+//! | how does a journal become a scheduler? | [`journal`] | none: ours |
 //! | who owns budget, manners and beliefs, and asks the policy? | [`scheduler`] | none: ours |
 //! | may we spend now? may this host be asked now? | [`budget`], [`politeness`] | none: ours |
 //! | who comes before the policy's choice? | [`pinned`], [`newcomers`], on an [`agenda`] | none: ours |
@@ -33,6 +34,7 @@ pub mod allocate;
 pub mod budget;
 pub mod chance;
 pub mod event;
+pub mod journal;
 pub mod learner;
 pub mod newcomers;
 pub mod pinned;
@@ -48,6 +50,7 @@ pub mod value;
 
 pub use budget::Budget;
 pub use event::{Event, Gate, Next, Observation, Purpose, Round, Verdict, Why};
+pub use journal::{Entry, Setup};
 pub use learner::Beliefs;
 pub use policy::Policy;
 pub use politeness::Manners;

@@ -67,6 +67,11 @@ impl Pinned {
         self.agenda.first()
     }
 
+    /// Who is pinned, and how often.
+    pub(crate) fn into_pins(self) -> impl Iterator<Item = (SourceIx, Span)> {
+        self.pins.into_iter().map(|(source, pin)| (source, pin.every))
+    }
+
     pub(crate) fn every(&self, source: SourceIx) -> Option<Span> {
         self.pins.get(&source).map(|pin| pin.every)
     }

@@ -109,9 +109,25 @@ impl Politeness {
         self.settle(now, host)
     }
 
-    /// When it opens by itself; [`Time::MAX`] if not before an answer comes.
-    pub(crate) fn opens(&self, host: HostIx) -> Time {
-        self.doors.get(host.ix()).map_or(Time::MIN, |door| door.opens(self.default))
+    /// When gap and gate allow a request that belongs to a poll under way.
+    pub(crate) fn may_visit(&self, host: HostIx) -> Time {
+        self.doors.get(host.ix()).map_or(Time::MIN, |door| door.gap_over.max(door.shut_until))
+    }
+
+    /// Other manners for all who did not ask for their own; how every host stands now.
+    pub(crate) fn set_default(&mut self, now: Time, manners: Manners) -> Vec<(HostIx, Gate)> {
+        self.default = manners;
+        let hosts = (0..self.doors.len()).map(HostIx::new);
+        hosts
+            .map(|host| {
+                self.settle(now, host);
+                let gate = match self.doors[host.ix()].opens(manners) {
+                    opens if opens > now => Gate::ShutUntil(opens),
+                    _ => Gate::Open,
+                };
+                (host, gate)
+            })
+            .collect()
     }
 
     pub(crate) fn heard(&mut self, now: Time, host: HostIx) -> Option<Gate> {

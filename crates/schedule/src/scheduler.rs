@@ -88,6 +88,31 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
+    /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates; saved-up polls
+    /// are forfeit, and an answer still out teaches nothing.
+    pub fn change(&mut self, now: Time, policy: P, settings: Settings) {
+        self.policy = policy;
+        self.purse = Purse::new(settings.budget);
+        self.purse.round(now, 0);
+        let pins = std::mem::take(&mut self.pinned).into_pins();
+        self.newcomers = settings.first_looks.map(Newcomers::new);
+        for (host, gate) in self.politeness.set_default(now, settings.manners) {
+            self.pass_on(now, host, Some(gate));
+        }
+        for at in 0..self.slots.len() {
+            let source = SourceIx::new(at);
+            if let Some(flight) = &mut self.slots[at].flight {
+                flight.orphan = true;
+            } else if let Some(facts) = self.slots[at].facts {
+                let known = facts.known || self.learner.known_at(source).is_some();
+                self.seat(now, source, Facts { known, ..facts });
+            }
+        }
+        for (source, every) in pins {
+            self.pin(now, source, every);
+        }
+    }
+
     /// What is believed about every source.
     pub fn beliefs(&self) -> &impl Beliefs {
         &self.learner
@@ -195,9 +220,9 @@ impl<P: Policy> Scheduler<P> {
         }
     }
 
-    /// When this host may next be asked something; [`Time::MAX`] if not before an answer comes.
-    pub fn opens(&self, host: HostIx) -> Time {
-        self.politeness.opens(host)
+    /// When this host may next be asked something that is no poll.
+    pub fn may_visit(&self, host: HostIx) -> Time {
+        self.politeness.may_visit(host)
     }
 
     /// Polls that could be paid now.

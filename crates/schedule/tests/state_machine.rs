@@ -42,6 +42,8 @@ enum Step {
     Pin(usize, i64),
     Leave(usize),
     Visit(usize),
+    /// Set up anew, with the same settings.
+    Change,
     Round(u64),
     Shut(usize, i64),
     Open(usize),
@@ -57,6 +59,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => (0..SOURCES).prop_map(Step::Leave),
         1 => (0..SOURCES, 1i64..30).prop_map(|(source, secs)| Step::Pin(source, secs)),
         1 => (0..HOSTS).prop_map(Step::Visit),
+        1 => Just(Step::Change),
         1 => (0u64..12).prop_map(Step::Round),
         1 => (0..HOSTS, 0i64..50).prop_map(|(host, secs)| Step::Shut(host, secs)),
         1 => (0..HOSTS).prop_map(Step::Open),
@@ -85,6 +88,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
 /// The driver's own books.
 struct Driver {
     scheduler: Scheduler<AnyPolicy>,
+    spec: Spec,
     settings: Settings,
     now: Time,
     round: u32,
@@ -107,7 +111,7 @@ fn entry(source: usize) -> Event {
         site: SiteIx::new(source % 4),
         host: HostIx::new(source % HOSTS),
         importance: 1.0,
-        known: source % 2 == 0,
+        known: source.is_multiple_of(2),
     };
     Event::Entered(SourceIx::new(source), facts)
 }
@@ -117,6 +121,7 @@ impl Driver {
         let spec: Spec = policy.parse().unwrap();
         Self {
             scheduler: Scheduler::new(spec.build(3), settings),
+            spec,
             settings,
             now: Time::from_secs(1_000),
             round: 0,
@@ -149,6 +154,10 @@ impl Driver {
             }
             Step::Pin(source, secs) => {
                 self.tell(Event::Pinned(SourceIx::new(source), Span::from_secs(secs)));
+            }
+            Step::Change => {
+                (self.spent, self.granted, self.flow_from) = (0.0, 0.0, Some(self.now));
+                self.scheduler.change(self.now, self.spec.build(3), self.settings);
             }
             Step::Visit(host) => {
                 self.spent += 1.0;

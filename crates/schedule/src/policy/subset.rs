@@ -189,7 +189,7 @@ impl Policy for Subset {
                 None => {}
             },
             Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {
-                self.inner.tell(now, event, beliefs)
+                self.inner.tell(now, event, beliefs);
             }
         }
     }
