@@ -109,6 +109,10 @@ impl Politeness {
         self.settle(now, host)
     }
 
+    pub(crate) fn manners(&self, host: HostIx) -> Manners {
+        self.doors.get(host.ix()).and_then(|door| door.manners).unwrap_or(self.default)
+    }
+
     /// When gap and gate allow a request that belongs to a poll under way.
     pub(crate) fn may_visit(&self, host: HostIx) -> Time {
         self.doors.get(host.ix()).map_or(Time::MIN, |door| door.gap_over.max(door.shut_until))

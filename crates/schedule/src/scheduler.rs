@@ -225,6 +225,11 @@ impl<P: Policy> Scheduler<P> {
         self.politeness.may_visit(host)
     }
 
+    /// How this host is treated.
+    pub fn manners(&self, host: HostIx) -> Manners {
+        self.politeness.manners(host)
+    }
+
     /// Polls that could be paid now.
     pub fn left_to_spend(&self, now: Time) -> f64 {
         self.purse.left(now)

@@ -3,11 +3,16 @@
 //! Results go to stdout (a table for people, one document with `--json`), everything else to stderr. Exit
 //! code 0: done; 1: could not; 2: asked wrongly.
 
-mod budget;
+mod demo;
+mod keep;
+mod place;
 mod reproduce;
+mod run;
+mod show;
 mod simulate;
 mod table;
 mod trace;
+mod watch;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -29,6 +34,40 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// A living example: a small changing website, watched under a tight budget
+    Demo(demo::DemoCommand),
+    /// Poll, compare, remember and tell, until it is stopped
+    Run(run::Run),
+    /// Spend what has accrued since the last run, then exit (for cron)
+    Once(run::Once),
+    /// Watch sources
+    Add(watch::Add),
+    /// Stop watching sources; their history stays
+    #[command(visible_alias = "rm")]
+    Remove(watch::Remove),
+    /// Show what is watched
+    #[command(visible_alias = "ls")]
+    List(watch::List),
+    /// Show one source and its latest versions
+    Show(show::Show),
+    /// List the polls of a source and what came of them
+    History(show::History),
+    /// Show what changed between two versions of a source
+    Diff(show::Diff),
+    /// Say why a source is polled when it is
+    Why(show::Why),
+    /// Say how fresh the copy is, what was spent and what was missed
+    Status(run::Status),
+    /// Take data out
+    #[command(subcommand)]
+    Export(keep::Export),
+    /// Copy everything into one file, also while the daemon runs
+    Backup(keep::Backup),
+    /// Put a backup in the place of the data directory
+    Restore(keep::Restore),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(keep::ConfigCommand),
     /// Replay a trace or a made-up world under policies, with the oracle beside them
     #[command(long_about = simulate::ABOUT)]
     Simulate(simulate::Simulate),
@@ -83,9 +122,24 @@ impl NotAMistake for lab::figure::Error {}
 impl NotAMistake for lab::papers::sampling::Failure {}
 
 /// Parses, runs, reports.
-pub(crate) fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match cli.command {
+        Command::Demo(demo) => demo.run(cli.voice),
+        Command::Run(run) => run.run(cli.voice),
+        Command::Once(once) => once.run(cli.voice),
+        Command::Add(add) => add.run(cli.voice),
+        Command::Remove(remove) => remove.run(cli.voice),
+        Command::List(list) => list.run(cli.voice),
+        Command::Show(show) => show.run(cli.voice),
+        Command::History(history) => history.run(cli.voice),
+        Command::Diff(diff) => diff.run(cli.voice),
+        Command::Why(why) => why.run(cli.voice),
+        Command::Status(status) => status.run(cli.voice),
+        Command::Export(export) => export.run(cli.voice),
+        Command::Backup(backup) => backup.run(cli.voice),
+        Command::Restore(restore) => restore.run(cli.voice),
+        Command::Config(config) => config.run(cli.voice),
         Command::Simulate(simulate) => simulate.run(cli.voice),
         Command::Reproduce(reproduce) => reproduce.run(cli.voice),
         Command::Trace(trace) => trace.run(cli.voice),
@@ -106,6 +160,17 @@ pub(crate) fn main() -> ExitCode {
             complain(&format!("{error:#}"), 1)
         }
     }
+}
+
+/// The log goes to stderr; `RUST_LOG`-like levels by `TIDEWATCH_LOG`.
+fn log(voice: Voice) {
+    let default = if voice.quiet { tracing::Level::ERROR } else { tracing::Level::INFO };
+    let wanted = std::env::var("TIDEWATCH_LOG").ok().and_then(|level| level.parse().ok());
+    let _ = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_max_level(wanted.unwrap_or(default))
+        .with_target(false)
+        .try_init();
 }
 
 fn complain(problem: &str, code: u8) -> ExitCode {

@@ -1,6 +1,4 @@
-//! Tidewatch: a change-capture engine for web sources. This is the program; `cli` says what it can do.
-
-mod cli;
+//! The program: see the library of the same name.
 
 use std::process::ExitCode;
 
@@ -8,5 +6,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    cli::main()
+    tidewatch::cli::main()
 }

@@ -29,6 +29,7 @@
 //! Paper: CN-X4 and B5 (`docs/papers/cho-ntoulas-2002.md`). Departure: moment matching is our own.
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, Gamma};
 
 /// Belief about a change rate: Gamma with shape `a` and rate `b`. Mean a/b, variance a/b².
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +76,13 @@ impl Belief {
     /// sd(λ)
     pub fn deviation(self) -> f64 {
         self.a.sqrt() / self.b
+    }
+
+    /// The middle 95 % of the belief.
+    pub fn interval95(self) -> [f64; 2] {
+        [0.025, 0.975].map(|q| {
+            Gamma::new(self.a, self.b).map_or(self.mean(), |law| law.inverse_cdf(q))
+        })
     }
 
     /// The belief after a poll `interval` after the last one.
@@ -205,6 +213,14 @@ mod tests {
         }
         assert!((belief.mean() / 0.610_587_5 - 1.0).abs() < 0.02, "{}", belief.mean());
         assert!((belief.deviation() / 0.285_701_8 - 1.0).abs() < 0.05, "{}", belief.deviation());
+    }
+
+    /// Gamma(1, 2) is exponential: quantiles −ln(1 − q)/2.
+    #[test]
+    fn the_interval_is_the_gammas() {
+        let [low, high] = Belief::new(1.0, 2.0).interval95();
+        assert!((low - -(0.975f64.ln()) / 2.0).abs() < 1e-6, "{low}");
+        assert!((high - -(0.025f64.ln()) / 2.0).abs() < 1e-6, "{high}");
     }
 
     proptest! {

@@ -14,8 +14,9 @@ use lab::{figure, synth};
 use schedule::spec::{Mistake, split};
 use schedule::{Span, policy};
 
-use super::budget::Budget;
-use super::table::{self, counted, duration, with_interval};
+use crate::budget::Budget;
+use super::table::{self, counted, with_interval};
+use crate::words::duration;
 use super::{Failure, Voice};
 use serde::Serialize;
 

@@ -38,17 +38,6 @@ pub(crate) fn with_interval(summary: &Summary) -> String {
     }
 }
 
-/// `3.2 d`, `14 min`, `0 s`.
-pub(crate) fn duration(seconds: f64) -> String {
-    let units = [(86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s")];
-    match units.into_iter().find(|&(size, _)| seconds >= size) {
-        Some((size, unit)) if seconds / size < 9.95 => format!("{:.1} {unit}", seconds / size),
-        Some((size, unit)) => format!("{:.0} {unit}", seconds / size),
-        None if seconds < 0.0005 => "0 s".to_owned(),
-        None => format!("{:.0} ms", seconds * 1e3),
-    }
-}
-
 /// `1,888,128`
 pub(crate) fn count(n: usize) -> String {
     let digits = n.to_string();
@@ -72,13 +61,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_and_durations_read_well() {
+    fn counts_read_well() {
         assert_eq!(count(1_888_128), "1,888,128");
         assert_eq!(count(999), "999");
         assert_eq!([counted(1, "site"), counted(2_000, "site")], ["1 site", "2,000 sites"]);
-        assert_eq!(
-            [0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration),
-            ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]
-        );
     }
 }

@@ -69,6 +69,14 @@ impl Budget {
         }
     }
 
+    /// The flow, if it is written as one that does not depend on the number of sources.
+    pub(crate) fn fixed_flow(self) -> Option<(u64, Span)> {
+        match (self.amount, self.per) {
+            (Amount::Polls(polls), Some(per)) => Some((polls, per)),
+            _ => None,
+        }
+    }
+
     /// The flow as polls per span.
     pub(crate) fn flow(self, sources: usize, per: Span) -> (u64, Span) {
         match self.amount {

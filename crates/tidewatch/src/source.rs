@@ -1,0 +1,315 @@
+//! A source as a person describes it, and as the daemon uses it.
+//!
+//! [`Wanted`] is what stands in the file, on the command line or in the store: plain words, nothing resolved.
+//! [`Watch`] is the same, checked: the rule compiled, secrets fetched from where they are kept. Between the two stands
+//! one function that reports all mistakes at once. The store keeps the words, never a secret.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use detect::{Rule, RuleText, TriggerText};
+use fetch::{Auth, Host, Request, Secret, Validators};
+use schedule::Span;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// A source as written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Its address.
+    pub url: String,
+    /// The group it may change alike with; its host unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
+    /// Words to find it and to route its events by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// How much a change of it matters; 1 is ordinary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub importance: Option<f64>,
+    /// What to watch of it and how to ask for it.
+    #[serde(flatten)]
+    pub spec: Spec,
+}
+
+/// What the store keeps beside address, site, tags and importance.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// CSS of what to watch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<OneOrMany>,
+    /// CSS of what to leave out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<OneOrMany>,
+    /// Regular expressions of text that does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignore: Option<OneOrMany>,
+    /// When a change is worth an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<TriggerText>,
+    /// A fixed interval, whatever the policy thinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<String>,
+    /// Header lines to send.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Header lines whose values are in these environment variables.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers_env: BTreeMap<String, String>,
+    /// Cookies to send.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cookies: BTreeMap<String, String>,
+    /// How to log in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Login>,
+}
+
+/// A list of one may be written without brackets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// `"main"`
+    One(String),
+    /// `["main", "aside"]`
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn list(written: Option<&Self>) -> Vec<String> {
+        match written {
+            None => Vec::new(),
+            Some(Self::One(text)) => vec![text.clone()],
+            Some(Self::Many(list)) => list.clone(),
+        }
+    }
+}
+
+/// How to log in: user and password, or a token; each from the environment or a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Login {
+    /// The user's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The environment variable with the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_env: Option<String>,
+    /// The file with the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<String>,
+    /// The environment variable with the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_env: Option<String>,
+    /// The file with the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_file: Option<String>,
+}
+
+/// Every key a source may have, to name them when one is misspelt.
+pub const KEYS: [&str; 13] = [
+    "url",
+    "site",
+    "tags",
+    "importance",
+    "select",
+    "exclude",
+    "ignore",
+    "trigger",
+    "every",
+    "headers",
+    "headers_env",
+    "cookies",
+    "auth",
+];
+
+/// A source ready to be asked and read.
+pub struct Watch {
+    /// What of it matters.
+    pub rule: Rule,
+    /// A fixed interval.
+    pub every: Option<Span>,
+    headers: Vec<(String, Secret)>,
+    auth: Option<Auth>,
+}
+
+/// A mistake in a source: the key and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Which key.
+    pub key: String,
+    /// What is wrong and what to do.
+    pub why: String,
+}
+
+fn flaw(key: &str, why: impl Into<String>) -> Flaw {
+    Flaw { key: key.to_owned(), why: why.into() }
+}
+
+impl Wanted {
+    /// Only an address.
+    pub fn address(url: &str) -> Self {
+        Self { url: url.to_owned(), ..Self::default() }
+    }
+
+    /// The address and who answers for it; or what is wrong with it.
+    pub fn place(&self) -> Result<(Url, Host), Flaw> {
+        let url: Url = self.url.parse().map_err(|why| {
+            flaw("url", format!("`{}` is no address ({why}); write it as `https://example.org/path`", self.url))
+        })?;
+        let host = Host::try_from(&url).map_err(|why| flaw("url", why.to_string()))?;
+        Ok((url, host))
+    }
+
+    /// The name of its site.
+    pub fn site(&self, host: &Host) -> String {
+        self.site.clone().unwrap_or_else(|| host.name().to_owned())
+    }
+
+    /// Everything wrong with it.
+    pub fn flaws(&self) -> Vec<Flaw> {
+        let mut flaws: Vec<Flaw> = self.place().err().into_iter().collect();
+        let weight = self.importance.unwrap_or(1.0);
+        if !(weight > 0.0 && weight <= 1e6) {
+            flaws.push(flaw("importance", format!("`{weight}` must be above 0 and at most 1000000")));
+        }
+        flaws.extend(self.spec.watch().err().unwrap_or_default());
+        flaws
+    }
+}
+
+impl Spec {
+    /// As the store keeps it.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a spec is plain text and maps of text")
+    }
+
+    /// As the store kept it.
+    pub fn from_text(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// Checked, with its secrets.
+    pub fn watch(&self) -> Result<Watch, Vec<Flaw>> {
+        let mut flaws = Vec::new();
+        let rule = Rule::new(&RuleText {
+            select: OneOrMany::list(self.select.as_ref()),
+            exclude: OneOrMany::list(self.exclude.as_ref()),
+            ignore: OneOrMany::list(self.ignore.as_ref()),
+            trigger: self.trigger.clone(),
+        });
+        let rule = rule.map_err(|mistakes| {
+            let wrong = |mistake: &detect::Mistake| {
+                flaw(&mistake.key, format!("`{}`: {}", mistake.value, mistake.reason))
+            };
+            flaws.extend(mistakes.iter().map(wrong));
+        });
+        let every = self.every.as_deref().map(str::parse::<Span>).transpose();
+        let every = match every {
+            Ok(Some(span)) if span < Span::from_secs(1) => {
+                flaws.push(flaw("every", format!("`{span}` is too often; at least `1s`")));
+                None
+            }
+            Ok(every) => every,
+            Err(why) => {
+                flaws.push(flaw("every", why.to_string()));
+                None
+            }
+        };
+        let mut keep = |result: Result<_, Flaw>| result.map_err(|why| flaws.push(why)).ok();
+        let headers: Vec<(String, Secret)> =
+            self.lines().into_iter().filter_map(&mut keep).collect();
+        let auth = match &self.auth {
+            None => None,
+            Some(login) => match login.auth() {
+                Ok(auth) => Some(auth),
+                Err(why) => {
+                    flaws.push(why);
+                    None
+                }
+            },
+        };
+        flaws.extend(bad_headers(&headers));
+        match rule {
+            Ok(rule) if flaws.is_empty() => Ok(Watch { rule, every, headers, auth }),
+            _ => Err(flaws),
+        }
+    }
+
+    /// All header lines, cookies last.
+    fn lines(&self) -> Vec<Result<(String, Secret), Flaw>> {
+        let plain = self.headers.iter().map(|(name, value)| Ok((name.clone(), Secret::new(value))));
+        let hidden = self.headers_env.iter().map(|(name, variable)| {
+            let value = from_env(&format!("headers_env.{name}"), variable)?;
+            Ok((name.clone(), value))
+        });
+        let cookies: Vec<String> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let cookie = (!cookies.is_empty())
+            .then(|| Ok(("Cookie".to_owned(), Secret::new(cookies.join("; ")))));
+        plain.chain(hidden).chain(cookie).collect()
+    }
+}
+
+/// Header lines that HTTP could not carry.
+fn bad_headers(headers: &[(String, Secret)]) -> Vec<Flaw> {
+    let any: Url = "http://example.org/".parse().expect("a fixed address");
+    let Ok(request) = Request::new(any) else { return Vec::new() };
+    let bad = |(name, value): &(String, Secret)| {
+        request.clone().with_header(name, value).err().map(|why| flaw("headers", why.to_string()))
+    };
+    headers.iter().filter_map(bad).collect()
+}
+
+impl Login {
+    fn auth(&self) -> Result<Auth, Flaw> {
+        let secret = |key: &str, env: &Option<String>, file: &Option<String>| match (env, file) {
+            (Some(variable), None) => from_env(&format!("auth.{key}_env"), variable).map(Some),
+            (None, Some(path)) => from_file(&format!("auth.{key}_file"), path).map(Some),
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => {
+                Err(flaw("auth", format!("give `{key}_env` or `{key}_file`, not both")))
+            }
+        };
+        let password = secret("password", &self.password_env, &self.password_file)?;
+        let bearer = secret("bearer", &self.bearer_env, &self.bearer_file)?;
+        match (&self.user, password, bearer) {
+            (Some(user), Some(password), None) => Ok(Auth::Basic { user: user.clone(), password }),
+            (None, None, Some(token)) => Ok(Auth::Bearer(token)),
+            _ => Err(flaw(
+                "auth",
+                "give `user` with `password_env` or `password_file`, or `bearer_env` or `bearer_file`",
+            )),
+        }
+    }
+}
+
+/// A secret from the environment.
+pub fn from_env(key: &str, variable: &str) -> Result<Secret, Flaw> {
+    std::env::var(variable)
+        .map(Secret::new)
+        .map_err(|_| flaw(key, format!("the environment variable `{variable}` is not set")))
+}
+
+/// A secret from a file, without the line's end.
+pub fn from_file(key: &str, path: &str) -> Result<Secret, Flaw> {
+    fs::read_to_string(path)
+        .map(|text| Secret::new(text.trim_end_matches(['\r', '\n'])))
+        .map_err(|why| flaw(key, format!("the file `{path}` cannot be read: {why}")))
+}
+
+impl Watch {
+    /// The request for a look at `url`; `known` are validators and the address that gave them.
+    pub fn request(&self, url: &Url, known: Option<(Validators, Url)>) -> Option<Request> {
+        let mut request = Request::new(url.clone()).ok()?;
+        if let Some(auth) = &self.auth {
+            request = request.with_auth(auth.clone());
+        }
+        for (name, value) in &self.headers {
+            request = request.with_header(name, value).ok()?;
+        }
+        Some(match known {
+            Some((validators, from)) => request.with_validators(validators, from),
+            None => request,
+        })
+    }
+}
