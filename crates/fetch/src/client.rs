@@ -102,7 +102,7 @@ impl Client {
 
     /// Asks once. Ends within the limits, in an outcome, whatever the server does.
     pub async fn fetch<D: Doorman>(&self, request: &Request, doorman: &D) -> Answer {
-        let mut trip = Trip::new(self, doorman, Errand::Poll, request.url().clone());
+        let mut trip = Trip::new(self, doorman, Errand::Poll, true, request.url().clone());
         let outcome = trip.walk(request).await;
         trip.answer(outcome)
     }
@@ -113,12 +113,17 @@ impl Client {
         host: &Host,
         doorman: &D,
     ) -> Result<Arc<Robots>, Outcome> {
-        self.rules(host, doorman).await.0
+        self.rules(host, doorman, false).await.0
     }
 
     /// The rules, and how many requests it took to know them.
-    pub(crate) async fn rules<D: Doorman>(&self, host: &Host, doorman: &D) -> (Rules, u32) {
-        robots::rules(self, &self.shelf, host, doorman).await
+    pub(crate) async fn rules<D: Doorman>(
+        &self,
+        host: &Host,
+        doorman: &D,
+        announced: bool,
+    ) -> (Rules, u32) {
+        robots::rules(self, &self.shelf, host, doorman, announced).await
     }
 }
 

@@ -1,8 +1,8 @@
 //! The doorman: whoever keeps hosts' gaps is asked before every request a poll did not announce.
 //!
-//! A scheduler opens the door for the poll's own first request. robots.txt and redirects come on top;
-//! the driver behind this trait charges them and lets them wait for the host's gap, but not for the poll
-//! that asks: that one is still under way.
+//! A scheduler opens the door for the poll's first request. Where that has to be the one for robots.txt, the source
+//! itself waits like every redirect: the driver behind this trait charges it and lets it wait for the host's gap. It
+//! must not wait for the asking poll's own flight.
 
 use crate::Host;
 

@@ -81,13 +81,14 @@ pub(crate) async fn rules<D: Doorman>(
     shelf: &Shelf,
     host: &Host,
     doorman: &D,
+    announced: bool,
 ) -> (Rules, u32) {
     let slot = shelf.slot(host);
     let mut known = slot.lock().await;
     if let Some(known) = known.as_ref().filter(|known| known.holds(Instant::now())) {
         return (known.rules(), 0);
     }
-    let (rules, requests) = fetched(client, host, doorman).await;
+    let (rules, requests) = fetched(client, host, doorman, announced).await;
     if let Err(Outcome::Refused(Refusal::NoLeave(_))) = rules {
         // the host was not asked, so nothing was learned
         return (rules, requests);
@@ -101,11 +102,12 @@ fn fetched<'a, D: Doorman>(
     client: &'a Client,
     host: &'a Host,
     doorman: &'a D,
+    announced: bool,
 ) -> BoxFuture<'a, (Rules, u32)> {
     Box::pin(async move {
         let url = host.robots_txt();
         let request = Request::new(url.clone()).expect("a host's address is http");
-        let mut trip = Trip::new(client, doorman, Errand::Robots, url);
+        let mut trip = Trip::new(client, doorman, Errand::Robots, announced, url);
         let outcome = trip.walk(&request).await;
         (Robots::from_outcome(host, outcome).map(Arc::new), trip.requests)
     })

@@ -24,9 +24,9 @@ use crate::{
 /// What the trip is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Errand {
-    /// A source: robots.txt is obeyed, and leave for the first request was given with the poll.
+    /// A source: robots.txt is obeyed.
     Poll,
-    /// A robots.txt: it needs leave, and its start is enough.
+    /// A robots.txt: its start is enough.
     Robots,
 }
 
@@ -34,6 +34,8 @@ pub(crate) struct Trip<'a, D> {
     client: &'a Client,
     doorman: &'a D,
     errand: Errand,
+    /// Leave for one request was given beforehand: whichever comes first.
+    announced: bool,
     url: Url,
     hops: Vec<Hop>,
     crawl_delay: Option<Duration>,
@@ -44,9 +46,26 @@ pub(crate) struct Trip<'a, D> {
 }
 
 impl<'a, D: Doorman> Trip<'a, D> {
-    pub(crate) fn new(client: &'a Client, doorman: &'a D, errand: Errand, url: Url) -> Self {
+    pub(crate) fn new(
+        client: &'a Client,
+        doorman: &'a D,
+        errand: Errand,
+        announced: bool,
+        url: Url,
+    ) -> Self {
         let (hops, started, waited) = (Vec::new(), Instant::now(), Duration::ZERO);
-        Self { client, doorman, errand, url, hops, crawl_delay: None, requests: 0, started, waited }
+        Self {
+            client,
+            doorman,
+            errand,
+            announced,
+            url,
+            hops,
+            crawl_delay: None,
+            requests: 0,
+            started,
+            waited,
+        }
     }
 
     pub(crate) fn answer(self, outcome: Outcome) -> Answer {
@@ -109,8 +128,9 @@ impl<'a, D: Doorman> Trip<'a, D> {
     /// Both the host's rules and whoever keeps its gap have a say.
     async fn admitted_by(&mut self, host: &Host) -> Result<(), Outcome> {
         if self.errand == Errand::Poll && self.client.obeys_robots {
-            let (rules, requests) = self.client.rules(host, self.doorman).await;
+            let (rules, requests) = self.client.rules(host, self.doorman, self.announced).await;
             self.requests += requests;
+            self.announced &= requests == 0;
             let rules = rules?;
             if self.hops.is_empty() {
                 self.crawl_delay = rules.crawl_delay();
@@ -119,8 +139,8 @@ impl<'a, D: Doorman> Trip<'a, D> {
                 return Err(Outcome::Refused(Refusal::Robots(host.clone())));
             }
         }
-        let was_announced = self.errand == Errand::Poll && self.hops.is_empty();
-        if !was_announced && self.doorman.enter(host).await == Leave::Stop {
+        let announced = std::mem::take(&mut self.announced);
+        if !announced && self.doorman.enter(host).await == Leave::Stop {
             return Err(Outcome::Refused(Refusal::NoLeave(host.clone())));
         }
         Ok(())

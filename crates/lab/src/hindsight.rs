@@ -47,7 +47,11 @@ impl Policy for FixedSet {
                 (self.queue, self.sent) = (present.copied().collect(), 0);
             }
             Event::Sent(..) => self.sent += 1,
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
+            Event::Heard(_)
+            | Event::Host(..)
+            | Event::Manners(..)
+            | Event::Visit(_)
+            | Event::Pinned(..) => {}
         }
     }
 
@@ -164,7 +168,11 @@ impl Policy for FixedRates {
                     self.set(source, Some(next));
                 }
             }
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
+            Event::Heard(_)
+            | Event::Host(..)
+            | Event::Manners(..)
+            | Event::Visit(_)
+            | Event::Pinned(..) => {}
         }
     }
 

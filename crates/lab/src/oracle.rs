@@ -51,7 +51,11 @@ impl Policy for Flags {
                 (self.queue, self.sent) = (changed, 0);
             }
             Event::Sent(..) => self.sent += 1,
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
+            Event::Heard(_)
+            | Event::Host(..)
+            | Event::Manners(..)
+            | Event::Visit(_)
+            | Event::Pinned(..) => {}
         }
     }
 
@@ -169,7 +173,11 @@ impl Policy for Deadlines {
                 self.idle.remove(&source);
                 self.unseen.remove(&source);
             }
-            Event::Heard(_) | Event::Host(..) | Event::Manners(..) | Event::Visit(_) | Event::Pinned(..) => {}
+            Event::Heard(_)
+            | Event::Host(..)
+            | Event::Manners(..)
+            | Event::Visit(_)
+            | Event::Pinned(..) => {}
         }
     }
 

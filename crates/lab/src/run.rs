@@ -11,8 +11,8 @@
 use std::time::Instant;
 
 use schedule::{
-    Budget, Event, Facts, Next, Observation, Policy, Purpose, Round, Scheduler, Settings,
-    SourceIx, Span, Time, Verdict, chance,
+    Budget, Event, Facts, Next, Observation, Policy, Purpose, Round, Scheduler, Settings, SourceIx,
+    Span, Time, Verdict, chance,
 };
 
 use crate::copy::Copy;

@@ -2,12 +2,14 @@
 //! sources already watched nor waits for them.
 //!
 //! ```text
-//! every poll sent           credit += share      (at most one poll's worth is saved up)
+//! share                     waiting / watched, at least `first_looks` and at most 1 − `first_looks`
+//! every poll sent           credit += share      (at most two polls' worth is saved up)
 //! a first look              credit −= 1
 //! newcomers come first      when credit ≥ 1, or when the policy has nothing to poll
 //! ```
 //!
-//! Counted in thousandths, so that replay cannot drift. A newcomer that cannot be read is tried again after a
+//! So a new list is seen in about two laps, and neither an import of thousands nor a few newcomers among thousands
+//! shuts the others out. Counted in thousandths, so that replay cannot drift. A newcomer that cannot be read is tried again after a
 //! rest that doubles each time ([`rest`]), behind those not tried yet. No paper.
 
 use std::collections::BTreeMap;
@@ -33,8 +35,8 @@ const POLL: u32 = 1000;
 /// Sources waiting for their first look.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Newcomers {
-    /// Share of the polls kept for them, in thousandths.
-    share: u32,
+    /// Share of the polls that neither they nor the others go below, in thousandths.
+    least: u32,
     credit: u32,
     waiting: BTreeMap<SourceIx, Waiting>,
     agenda: Agenda,
@@ -50,8 +52,8 @@ struct Waiting {
 impl Newcomers {
     /// `share` in thousandths of all polls.
     pub(crate) fn new(share: u32) -> Self {
-        let share = share.min(POLL);
-        Self { share, credit: POLL, waiting: BTreeMap::new(), agenda: Agenda::default() }
+        let least = share.min(POLL);
+        Self { least, credit: POLL, waiting: BTreeMap::new(), agenda: Agenda::default() }
     }
 
     pub(crate) fn add(&mut self, now: Time, source: SourceIx, host: HostIx) {
@@ -70,13 +72,21 @@ impl Newcomers {
         self.waiting.contains_key(&source)
     }
 
-    /// A poll was sent, of a newcomer or not.
-    pub(crate) fn sent(&mut self, source: SourceIx) {
+    /// Their share of the polls while `watched` sources are watched, in thousandths.
+    fn share(&self, watched: usize) -> u32 {
+        let parity = self.waiting.len() * POLL as usize / watched.max(1);
+        let parity = u32::try_from(parity).unwrap_or(POLL);
+        parity.min(POLL - self.least.min(POLL / 2)).max(self.least)
+    }
+
+    /// A poll was sent, of a newcomer or not, while `watched` sources are watched.
+    pub(crate) fn sent(&mut self, source: SourceIx, watched: usize) {
+        let share = self.share(watched);
         if let Some(waiting) = self.waiting.get(&source) {
             self.credit = self.credit.saturating_sub(POLL);
             self.agenda.take(waiting.host, waiting.from, source);
         }
-        self.credit = (self.credit + self.share).min(POLL);
+        self.credit = (self.credit + share).min(2 * POLL);
     }
 
     /// Its first look told nothing.
@@ -127,20 +137,26 @@ mod tests {
         );
     }
 
-    #[test]
-    fn their_share_is_one_poll_in_five() {
+    fn first_looks(waiting: usize, watched: usize, polls: usize) -> usize {
         let mut newcomers = Newcomers::new(200);
-        (0..100).for_each(|i| newcomers.add(Time::ZERO, SourceIx::new(i), HostIx::FIRST));
+        (0..waiting).for_each(|i| newcomers.add(Time::ZERO, SourceIx::new(i), HostIx::FIRST));
         let mut first_looks = 0;
-        for _ in 0..100 {
+        for _ in 0..polls {
             match newcomers.first() {
                 Some((_, source)) if newcomers.come_first() => {
-                    newcomers.sent(source);
+                    newcomers.sent(source, watched);
                     first_looks += 1;
                 }
-                _ => newcomers.sent(SourceIx::new(1_000)),
+                _ => newcomers.sent(SourceIx::new(1_000_000), watched),
             }
         }
-        assert!((20..=21).contains(&first_looks), "{first_looks}");
+        first_looks
+    }
+
+    #[test]
+    fn neither_they_nor_the_others_go_below_the_share() {
+        assert!((20..=21).contains(&first_looks(50, 10_000, 100)), "few among many");
+        assert!((79..=81).contains(&first_looks(10_000, 10_100, 100)), "a large import");
+        assert!((49..=51).contains(&first_looks(1_000, 2_000, 100)), "half of all");
     }
 }

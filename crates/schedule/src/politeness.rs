@@ -81,7 +81,14 @@ impl Politeness {
         host: HostIx,
         manners: Manners,
     ) -> Option<Gate> {
-        self.door(host).manners = Some(manners);
+        let default = self.default;
+        let door = self.door(host);
+        let before = door.manners.replace(manners).unwrap_or(default);
+        // a longer gap counts from the last poll, too
+        if door.gap_over > Time::MIN && manners.gap > before.gap {
+            door.gap_over =
+                door.gap_over + Span::from_micros(manners.gap.micros() - before.gap.micros());
+        }
         self.settle(now, host)
     }
 

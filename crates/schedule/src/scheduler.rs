@@ -57,6 +57,8 @@ pub struct Scheduler<P> {
     /// A source is held by one of three: its pin, the newcomers, or else the policy.
     pinned: Pinned,
     newcomers: Option<Newcomers>,
+    /// How many sources there are.
+    watched: usize,
     slots: Vec<Slot>,
 }
 
@@ -84,6 +86,7 @@ impl<P: Policy> Scheduler<P> {
             learner: Learner::default(),
             pinned: Pinned::default(),
             newcomers: settings.first_looks.map(Newcomers::new),
+            watched: 0,
             slots: Vec::new(),
         }
     }
@@ -249,6 +252,7 @@ impl<P: Policy> Scheduler<P> {
         if was.is_some() {
             self.withdraw(now, source);
         }
+        self.watched += usize::from(was.is_none());
         self.slot(source).facts = Some(facts);
         self.learner.entered(now, source, &facts);
         if self.slot(source).flight.is_none() {
@@ -259,6 +263,7 @@ impl<P: Policy> Scheduler<P> {
     fn left(&mut self, now: Time, source: SourceIx) {
         if self.slot(source).facts.is_some() {
             self.withdraw(now, source);
+            self.watched -= 1;
             self.slot(source).facts = None;
             self.learner.left(source);
         }
@@ -321,7 +326,7 @@ impl<P: Policy> Scheduler<P> {
             self.policy.tell(now, &Event::Sent(source, purpose), &self.learner);
         }
         if let Some(newcomers) = &mut self.newcomers {
-            newcomers.sent(source);
+            newcomers.sent(source, self.watched);
         }
         let gate = self.politeness.sent(now, facts.host);
         self.pass_on(now, facts.host, gate);

@@ -188,6 +188,10 @@ impl Driver {
                     gap: Span::from_secs(secs),
                     parallel: self.settings.manners.parallel,
                 };
+                // a longer gap counts from the last poll, too
+                let longer = manners.gap.micros() - self.gap[host].micros();
+                self.last_sent[host] =
+                    self.last_sent[host].map(|over| over + Span::from_micros(longer));
                 self.gap[host] = manners.gap;
                 self.tell(Event::Manners(HostIx::new(host), manners));
             }
@@ -232,7 +236,6 @@ impl Driver {
         prop_assert!(!self.out.contains_key(&number), "never twice at once");
         prop_assert!(self.host_out[host] < self.settings.manners.parallel, "concurrency");
         prop_assert!(self.now >= self.shut_until[host], "Retry-After");
-        // a delay that was raised meanwhile binds from the next poll on
         if let Some(last) = self.last_sent[host] {
             prop_assert!(self.now >= last, "gap: {last:?}");
         }

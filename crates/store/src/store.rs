@@ -8,10 +8,12 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::lock::Lock;
 use crate::{Error, Reader, Result, VersionId, files, reader, schema};
 
-/// Before it, a checkpoint could lose a commit in WAL mode.
+/// Before it SQLite has a fault in WAL mode.
 const OLDEST_SQLITE: i32 = 3_051_003;
 /// Pages kept in memory, in KiB: the states of tens of thousands of sources.
 const CACHE_KIB: i64 = 32 * 1024;
+/// Pages in the log before it is folded into the file: often rewritten ones are folded once.
+const LOG_PAGES: i64 = 8192;
 /// What the log is cut back to after a burst.
 const LOG_BYTES: i64 = 64 << 20;
 
@@ -34,7 +36,7 @@ impl Store {
     /// Opens the directory, created if missing, for writing; waits for nobody.
     ///
     /// A writer that died is no harm to SQLite, but its disk or machine may have been: only then is the
-    /// whole file checked, which takes about a second per gigabyte.
+    /// whole file checked, which takes seconds per gigabyte.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref();
         if rusqlite::version_number() < OLDEST_SQLITE {
@@ -86,6 +88,7 @@ fn tune(connection: &Connection) -> Result<()> {
         return Err(Error::ReadOnly(format!("its disk does not support WAL, only {mode}")));
     }
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES, |_| Ok(()))?;
     Ok(())
 }

@@ -243,10 +243,12 @@ impl File {
         let (polls, per) = budget.polls.as_deref().map_or((600, Span::from_secs(3_600)), |text| {
             wrong.take("budget.polls", flow(text), (600, Span::from_secs(3_600)))
         });
-        let share = budget.first_looks.as_deref().map_or(200, |text| {
-            wrong.take("budget.first_looks", size::share(text), 200)
-        });
-        let gap = wrong.span("budget.per_host_gap", budget.per_host_gap.as_ref(), Span::from_secs(5));
+        let share = budget
+            .first_looks
+            .as_deref()
+            .map_or(200, |text| wrong.take("budget.first_looks", size::share(text), 200));
+        let gap =
+            wrong.span("budget.per_host_gap", budget.per_host_gap.as_ref(), Span::from_secs(5));
         let parallel = budget.per_host_parallel.unwrap_or(1);
         if parallel == 0 || budget.burst == Some(0) || budget.parallel == Some(0) {
             wrong.add("budget", "`burst`, `parallel` and `per_host_parallel` must be at least 1");
@@ -271,7 +273,10 @@ impl File {
             None => name,
             Some(objective) if name == "value" => format!("value(objective={objective})"),
             Some(_) => {
-                wrong.add("policy.objective", format!("`{name}` has no objective; only `value` has"));
+                wrong.add(
+                    "policy.objective",
+                    format!("`{name}` has no objective; only `value` has"),
+                );
                 name
             }
         };
@@ -295,8 +300,12 @@ impl File {
         let mut wanted = Vec::new();
         for (at, table) in self.source.iter().enumerate() {
             let key = |key: &str| format!("source[{at}].{key}");
-            for unknown in table.keys().filter(|name| !crate::source::KEYS.contains(&name.as_str())) {
-                wrong.add(&key(unknown), format!("unknown key; known are {}", crate::source::KEYS.join(", ")));
+            for unknown in table.keys().filter(|name| !crate::source::KEYS.contains(&name.as_str()))
+            {
+                wrong.add(
+                    &key(unknown),
+                    format!("unknown key; known are {}", crate::source::KEYS.join(", ")),
+                );
             }
             match table.clone().try_into::<Wanted>() {
                 Ok(source) => {
@@ -354,7 +363,8 @@ impl StoreFile {
         };
         let age = time("store.keep_for", &self.keep_for);
         let events = time("store.keep_events", &self.keep_events);
-        let bytes = self.quota.as_deref().map(|text| wrong.take("store.quota", size::bytes(text), 0));
+        let bytes =
+            self.quota.as_deref().map(|text| wrong.take("store.quota", size::bytes(text), 0));
         store::Retention { versions: self.keep_versions, age, bytes, events }
     }
 }
@@ -381,13 +391,15 @@ impl WebhookFile {
 
 /// `600/h`; a share would need to know how many sources there will be.
 fn flow(text: &str) -> Result<(u64, Span), String> {
-    let budget: budget::Budget = text.parse().map_err(|why: schedule::spec::Mistake| why.to_string())?;
+    let budget: budget::Budget =
+        text.parse().map_err(|why: schedule::spec::Mistake| why.to_string())?;
     budget.fixed_flow().ok_or_else(|| format!("`{text}` must be polls per time, such as `600/h`"))
 }
 
 /// Beside other data of the user; in the current directory where the system names no home.
 fn default_dir() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable =
+        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("XDG_DATA_HOME")
         .or_else(|| variable("HOME").map(|home| home.join(".local/share")))
         .map_or_else(|| PathBuf::from("tidewatch-data"), |base| base.join("tidewatch"))

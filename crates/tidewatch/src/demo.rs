@@ -128,7 +128,8 @@ impl Demo {
             for entry in crate::journal::entries(&row)? {
                 let schedule::Entry::Event(schedule::Event::Heard(heard)) = entry else { continue };
                 let Some(Some(page)) = pages.get(heard.source.ix()) else { continue };
-                if matches!(heard.verdict, schedule::Verdict::Lost | schedule::Verdict::Unreadable) {
+                if matches!(heard.verdict, schedule::Verdict::Lost | schedule::Verdict::Unreadable)
+                {
                     continue;
                 }
                 let known = self.website.changes_by(*page, heard.sent);
@@ -146,7 +147,7 @@ impl Demo {
 /// A tight budget, short gaps, and the guard open for the website's own ports only.
 fn settings(website: &Website, dir: &Path, polls_per_second: u64) -> anyhow::Result<Config> {
     let mut config = config::File::default().check()?;
-    config.dir = dir.to_owned();
+    dir.clone_into(&mut config.dir);
     config.setup.settings.budget =
         Budget::Flow { polls: polls_per_second, per: Span::from_secs(1), burst: 5 };
     config.setup.settings.manners = Manners { gap: Span::from_micros(50_000), parallel: 1 };

@@ -240,7 +240,9 @@ impl Row {
 
 /// A row that says nothing this program understands.
 #[derive(Debug, thiserror::Error)]
-#[error("entry {n} of the journal cannot be read ({why}): it was written by another program or damaged")]
+#[error(
+    "entry {n} of the journal cannot be read ({why}): it was written by another program or damaged"
+)]
 pub struct Unread {
     n: i64,
     why: String,
@@ -262,7 +264,7 @@ fn read(row: &store::Entry) -> Result<Vec<Entry>, String> {
     let event = |event: Event| Ok(vec![Entry::Event(event)]);
     match row.kind {
         Kind::Settings => Ok(vec![Entry::Setup(from(detail)?)]),
-        Kind::Entered => entered(source()?, from(detail)?),
+        Kind::Entered => Ok(entered(source()?, &from(detail)?)),
         Kind::Left => event(Event::Left(source()?)),
         Kind::Round => {
             let RoundBegan { number, start, end, polls } = from(detail)?;
@@ -296,7 +298,7 @@ fn from<'a, T: Deserialize<'a>>(detail: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(detail).map_err(|why| why.to_string())
 }
 
-fn entered(source: SourceIx, detail: Entered) -> Result<Vec<Entry>, String> {
+fn entered(source: SourceIx, detail: &Entered) -> Vec<Entry> {
     let facts = Facts {
         site: SiteIx::new(detail.site as usize),
         host: HostIx::new(detail.host as usize),
@@ -305,7 +307,7 @@ fn entered(source: SourceIx, detail: Entered) -> Result<Vec<Entry>, String> {
     };
     let pinned = detail.every.map(|every| Event::Pinned(source, Span::from_micros(every)));
     let events = std::iter::once(Event::Entered(source, facts)).chain(pinned);
-    Ok(events.map(Entry::Event).collect())
+    events.map(Entry::Event).collect()
 }
 
 fn purpose(word: &str) -> Result<Purpose, String> {

@@ -154,7 +154,13 @@ impl Wanted {
     /// The address and who answers for it; or what is wrong with it.
     pub fn place(&self) -> Result<(Url, Host), Flaw> {
         let url: Url = self.url.parse().map_err(|why| {
-            flaw("url", format!("`{}` is no address ({why}); write it as `https://example.org/path`", self.url))
+            flaw(
+                "url",
+                format!(
+                    "`{}` is no address ({why}); write it as `https://example.org/path`",
+                    self.url
+                ),
+            )
         })?;
         let host = Host::try_from(&url).map_err(|why| flaw("url", why.to_string()))?;
         Ok((url, host))
@@ -170,7 +176,10 @@ impl Wanted {
         let mut flaws: Vec<Flaw> = self.place().err().into_iter().collect();
         let weight = self.importance.unwrap_or(1.0);
         if !(weight > 0.0 && weight <= 1e6) {
-            flaws.push(flaw("importance", format!("`{weight}` must be above 0 and at most 1000000")));
+            flaws.push(flaw(
+                "importance",
+                format!("`{weight}` must be above 0 and at most 1000000"),
+            ));
         }
         flaws.extend(self.spec.watch().err().unwrap_or_default());
         flaws

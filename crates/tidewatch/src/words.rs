@@ -50,6 +50,9 @@ mod tests {
         assert_eq!(rfc3339(now), "2023-11-14T22:13:20Z");
         assert_eq!(relative(now, now + Span::from_secs(180)), "3.0 min ago");
         assert_eq!(relative(now + Span::from_secs(7_200), now), "in 2.0 h");
-        assert_eq!([0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration), ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]);
+        assert_eq!(
+            [0.0, 0.02, 59.0, 5_400.0, 864_000.0].map(duration),
+            ["0 s", "20 ms", "59 s", "1.5 h", "10 d"]
+        );
     }
 }

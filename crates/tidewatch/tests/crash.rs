@@ -30,7 +30,8 @@ fn start(config: &Path, data: &Path) -> Child {
 /// Events in the file, by id; a half-written last line of a killed program is no event.
 fn delivered(file: &Path) -> BTreeMap<String, serde_json::Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let events = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let events =
+        text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let mut by_id = BTreeMap::new();
     for event in events {
         let id = event["id"].as_str().unwrap().to_owned();
@@ -60,12 +61,17 @@ fn check(data: &Path, file: &Path) -> usize {
 
 #[test]
 fn killed_at_random_moments_nothing_acknowledged_is_lost() {
-    let kills: u64 = std::env::var("TIDEWATCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let kills: u64 =
+        std::env::var("TIDEWATCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let site = Site::start(40, true, &runtime);
     let dir = tempfile::tempdir().unwrap();
-    let (data, events, config) =
-        (dir.path().join("data"), dir.path().join("events.jsonl"), dir.path().join("tidewatch.toml"));
+    let (data, events, config) = (
+        dir.path().join("data"),
+        dir.path().join("events.jsonl"),
+        dir.path().join("tidewatch.toml"),
+    );
     let toml = site.toml(&format!(
         "[budget]\npolls = \"500/s\"\nburst = 50\nper_host_gap = \"0s\"\nper_host_parallel = 16\n[events]\nfile = \"{}\"\n",
         events.display()
@@ -105,12 +111,21 @@ fn killed_at_random_moments_nothing_acknowledged_is_lost() {
     let (sink, _) = reader.sinks().unwrap()[0].clone();
     let backlog = usize::try_from(reader.backlog(sink).unwrap()).unwrap();
     assert!(delivered.is_subset(&owed));
-    assert!(owed.len() - delivered.len() <= backlog, "{} lost", owed.len() - delivered.len() - backlog);
+    assert!(
+        owed.len() - delivered.len() <= backlog,
+        "{} lost",
+        owed.len() - delivered.len() - backlog
+    );
     for source in reader.sources().unwrap() {
         // versions count up without a hole: none was lost between two others
         let versions = reader.versions(source.id, None, 100_000).unwrap();
         let numbers: Vec<i64> = versions.iter().rev().map(|version| version.number).collect();
         assert!(numbers.iter().copied().eq(1..=i64::try_from(numbers.len()).unwrap()));
     }
-    assert!(tidewatch::daemon::memory::choices(&reader).unwrap().iter().all(schedule::journal::Choice::agrees));
+    assert!(
+        tidewatch::daemon::memory::choices(&reader)
+            .unwrap()
+            .iter()
+            .all(schedule::journal::Choice::agrees)
+    );
 }

@@ -80,9 +80,8 @@ impl Belief {
 
     /// The middle 95 % of the belief.
     pub fn interval95(self) -> [f64; 2] {
-        [0.025, 0.975].map(|q| {
-            Gamma::new(self.a, self.b).map_or(self.mean(), |law| law.inverse_cdf(q))
-        })
+        [0.025, 0.975]
+            .map(|q| Gamma::new(self.a, self.b).map_or(self.mean(), |law| law.inverse_cdf(q)))
     }
 
     /// The belief after a poll `interval` after the last one.

@@ -172,6 +172,11 @@ impl Value {
     }
 }
 
+/// To the second: nobody reads microseconds.
+fn whole(span: Span) -> Span {
+    Span::from_secs(span.micros() / 1_000_000)
+}
+
 impl Policy for Value {
     fn tell(&mut self, now: Time, event: &Event, beliefs: &dyn Beliefs) {
         self.wake(now, beliefs);
@@ -208,7 +213,7 @@ impl Policy for Value {
         let at = match place.stands {
             Stands::Out => return "a poll of it is under way".to_owned(),
             Stands::Resting(until) if place.failures > 0 => {
-                let rests = (until - now).max(Span::ZERO);
+                let rests = whole(until - now);
                 return format!(
                     "its last {} polls told nothing, so it rests for {rests}",
                     place.failures
@@ -231,7 +236,7 @@ impl Policy for Value {
         }
         format!(
             "a poll is worth {worth:.3} now; polls go at {price:.3}, which it reaches in {}",
-            at - now
+            whole(at - now)
         )
     }
 }

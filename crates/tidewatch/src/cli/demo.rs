@@ -35,7 +35,9 @@ impl DemoCommand {
         let Some(config) = demo.config.take() else { return Ok(()) };
         voice.remark(&format!(
             "{} pages on {} hosts change as they please; {} polls a second must do.",
-            demo.pages(), demo.hosts(), demo.polls_per_second()
+            demo.pages(),
+            demo.hosts(),
+            demo.polls_per_second()
         ));
         let core = super::run::open(config, &runtime)?;
         let inbox = core.inbox();
@@ -69,8 +71,14 @@ fn line(voice: Voice) -> ProgressBar {
 fn in_a_line(now: &Standing) -> String {
     format!(
         "{:3.0} s  caught {} of {} changes, {} overwritten unseen (estimated {:.0})  stale now {} of {} (expected {:.0})",
-        now.seconds, now.captured, now.happened, now.missed, now.missed_estimated, now.stale,
-        now.pages, now.stale_expected
+        now.seconds,
+        now.captured,
+        now.happened,
+        now.missed,
+        now.missed_estimated,
+        now.stale,
+        now.pages,
+        now.stale_expected
     )
 }
 
@@ -78,9 +86,25 @@ fn in_full(end: &Standing) -> String {
     let mut rows = facts();
     rows.set_header(["", "truth", "engine, without knowing it"]);
     let share = 100.0 * end.captured as f64 / end.happened.max(1) as f64;
-    rows.add_row(["watched for".to_owned(), duration(end.seconds), format!("{} polls", count(usize::try_from(end.polls).unwrap_or(0)))]);
-    rows.add_row(["changes".to_owned(), format!("{} happened", end.happened), format!("{} caught ({share:.0} %)", end.captured)]);
-    rows.add_row(["overwritten unseen".to_owned(), end.missed.to_string(), format!("{:.1} estimated", end.missed_estimated)]);
-    rows.add_row(["stale at the end".to_owned(), format!("{} of {} pages", end.stale, end.pages), format!("{:.1} expected", end.stale_expected)]);
+    rows.add_row([
+        "watched for".to_owned(),
+        duration(end.seconds),
+        format!("{} polls", count(usize::try_from(end.polls).unwrap_or(0))),
+    ]);
+    rows.add_row([
+        "changes".to_owned(),
+        format!("{} happened", end.happened),
+        format!("{} caught ({share:.0} %)", end.captured),
+    ]);
+    rows.add_row([
+        "overwritten unseen".to_owned(),
+        end.missed.to_string(),
+        format!("{:.1} estimated", end.missed_estimated),
+    ]);
+    rows.add_row([
+        "stale at the end".to_owned(),
+        format!("{} of {} pages", end.stale, end.pages),
+        format!("{:.1} expected", end.stale_expected),
+    ]);
     rows.to_string()
 }

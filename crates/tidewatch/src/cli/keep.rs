@@ -35,7 +35,9 @@ impl Backup {
     pub(crate) fn run(&self, voice: Voice) -> Result<(), Failure> {
         let config = self.place.config()?;
         store::backup(&config.dir, &self.file, existing(self.force))?;
-        voice.result(&json!({ "file": self.file }), || format!("everything is in `{}`", self.file.display()))
+        voice.result(&json!({ "file": self.file }), || {
+            format!("everything is in `{}`", self.file.display())
+        })
     }
 }
 
@@ -55,7 +57,9 @@ impl Restore {
     pub(crate) fn run(&self, voice: Voice) -> Result<(), Failure> {
         let config = self.place.config()?;
         store::restore(&self.file, &config.dir, existing(self.force))?;
-        voice.result(&json!({ "data": config.dir }), || format!("`{}` is as the backup was", config.dir.display()))
+        voice.result(&json!({ "data": config.dir }), || {
+            format!("`{}` is as the backup was", config.dir.display())
+        })
     }
 }
 
@@ -162,8 +166,7 @@ impl Seen {
     }
 
     fn trace(&self, names: &[String]) -> Trace {
-        let (start, end) =
-            (self.start.map_or(0, secs), self.end.map_or(1, |end| secs(end) + 1));
+        let (start, end) = (self.start.map_or(0, secs), self.end.map_or(1, |end| secs(end) + 1));
         let sites = names.iter().enumerate().map(|(at, name)| {
             let id = u32::try_from(at).unwrap_or(u32::MAX);
             Site { id, start, end, name: Some(name.clone()) }
@@ -203,35 +206,52 @@ impl Check {
         };
         let share = pinned_share(&config, &watched);
         let plan = Plan::new(&config.sources, watched, config.importance);
-        let warning = (share > 0.5).then(|| format!(
-            "fixed intervals (`every`) take {:.0} % of the budget: {}", 100.0 * share,
-            if share > 1.0 { "they cannot all be kept" } else { "little is left for the policy to spend well" }
-        ));
-        let urls = |sources: &[store::Source]| sources.iter().map(|source| source.url.clone()).collect::<Vec<_>>();
+        let warning = (share > 0.5).then(|| {
+            format!(
+                "fixed intervals (`every`) take {:.0} % of the budget: {}",
+                100.0 * share,
+                if share > 1.0 {
+                    "they cannot all be kept"
+                } else {
+                    "little is left for the policy to spend well"
+                }
+            )
+        });
+        let urls = |sources: &[store::Source]| {
+            sources.iter().map(|source| source.url.clone()).collect::<Vec<_>>()
+        };
         let edits: Vec<String> = plan.edit.iter().map(|(before, _)| before.url.clone()).collect();
         let adds: Vec<String> = plan.add.iter().map(|wanted| wanted.url.clone()).collect();
-        voice.result(&json!({
-            "file": self.place.file(), "data": config.dir, "setup": config.setup,
-            "add": adds, "edit": edits, "remove": urls(&plan.remove),
-            "pinned_share": share, "warning": warning,
-        }), || {
-            let file = self.place.file().map_or("no file: all defaults".to_owned(), |file| format!("`{}` is fine", file.display()));
-            let mut lines = vec![file, format!("data in `{}`", config.dir.display())];
-            lines.push(format!("policy {:?}", config.setup.policy));
-            lines.extend(adds.iter().map(|url| format!("+ {url}")));
-            lines.extend(edits.iter().map(|url| format!("~ {url}")));
-            lines.extend(plan.remove.iter().map(|source| format!("- {}", source.url)));
-            lines.extend(warning.as_ref().map(|warning| format!("warning: {warning}")));
-            lines.join("\n")
-        })
+        voice.result(
+            &json!({
+                "file": self.place.file(), "data": config.dir, "setup": config.setup,
+                "add": adds, "edit": edits, "remove": urls(&plan.remove),
+                "pinned_share": share, "warning": warning,
+            }),
+            || {
+                let file = self.place.file().map_or("no file: all defaults".to_owned(), |file| {
+                    format!("`{}` is fine", file.display())
+                });
+                let mut lines = vec![file, format!("data in `{}`", config.dir.display())];
+                lines.push(format!("policy {:?}", config.setup.policy));
+                lines.extend(adds.iter().map(|url| format!("+ {url}")));
+                lines.extend(edits.iter().map(|url| format!("~ {url}")));
+                lines.extend(plan.remove.iter().map(|source| format!("- {}", source.url)));
+                lines.extend(warning.as_ref().map(|warning| format!("warning: {warning}")));
+                lines.join("\n")
+            },
+        )
     }
 }
 
 /// The share of the budget that fixed intervals take, of the file's sources and those already watched.
 fn pinned_share(config: &crate::config::Config, watched: &[store::Source]) -> f64 {
-    let schedule::Budget::Flow { polls, per, .. } = config.setup.settings.budget else { return 0.0 };
+    let schedule::Budget::Flow { polls, per, .. } = config.setup.settings.budget else {
+        return 0.0;
+    };
     let rate = |spec: &crate::source::Spec| {
-        let every: Option<schedule::Span> = spec.every.as_deref().and_then(|every| every.parse().ok());
+        let every: Option<schedule::Span> =
+            spec.every.as_deref().and_then(|every| every.parse().ok());
         every.map_or(0.0, |every| 1.0 / every.secs().max(1e-6))
     };
     let file: f64 = config.sources.iter().map(|wanted| rate(&wanted.spec)).sum();

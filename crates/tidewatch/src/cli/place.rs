@@ -41,8 +41,10 @@ impl Place {
 
     /// The configuration, checked; mistakes in it are mistakes of the question.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
-        let asked = |wrong: config::Wrong| Failure::Asked(format!("the configuration is wrong:\n{wrong}"));
-        let mut config = config::read(self.file().as_deref()).map_err(asked)?.check().map_err(asked)?;
+        let asked =
+            |wrong: config::Wrong| Failure::Asked(format!("the configuration is wrong:\n{wrong}"));
+        let mut config =
+            config::read(self.file().as_deref()).map_err(asked)?.check().map_err(asked)?;
         if let Some(data) = &self.data {
             config.dir.clone_from(data);
         }
@@ -67,7 +69,8 @@ impl Place {
         let config = Arc::new(self.config()?);
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let dir = config.dir.clone();
-        let opened = Core::open(config, runtime.handle().clone(), |last| Arc::new(Clock::wall(last)));
+        let opened =
+            Core::open(config, runtime.handle().clone(), |last| Arc::new(Clock::wall(last)));
         match opened {
             Ok(mut core) => {
                 let now = core.now();
@@ -119,7 +122,8 @@ pub(crate) fn find(reader: &Reader, name: &str) -> Result<Source, Failure> {
 
 /// What the journal amounts to, and the time to ask it about.
 pub(crate) fn recall(reader: &Reader) -> Result<(Memory, Time), Failure> {
-    let memory = Memory::load(reader)?.context("the journal is empty; start with `tidewatch add URL`")?;
+    let memory =
+        Memory::load(reader)?.context("the journal is empty; start with `tidewatch add URL`")?;
     let now = wall_now().max(memory.books.last_at);
     Ok((memory, now))
 }

@@ -102,7 +102,11 @@ impl Once {
         // polls are saved up between two runs, but for a day at most
         if let Budget::Flow { polls, per, burst } = &mut config.setup.settings.budget {
             let a_day = *polls as f64 * 86_400.0 / per.secs();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "saturates"
+            )]
             let a_day = a_day.ceil() as u32;
             *burst = (*burst).max(a_day);
         }
@@ -142,52 +146,88 @@ impl Status {
         let shut: Vec<(String, Time)> = {
             let hosts = reader.hosts()?;
             let still = books.shut.iter().filter(|(_, until)| **until > now);
-            still.filter_map(|(host, until)| Some((hosts.get(host.ix())?.clone(), *until))).collect()
+            still
+                .filter_map(|(host, until)| Some((hosts.get(host.ix())?.clone(), *until)))
+                .collect()
         };
         let left = memory.scheduler.left_to_spend(now);
         let failing: Vec<Source> =
             reader.sources()?.into_iter().filter(|source| source.state.failures > 0).collect();
-        voice.result(&json!({
-            "data": config.dir,
-            "sources": copy.sources,
-            "seen": copy.seen,
-            "freshness": copy.fresh,
-            "stale_expected": copy.stale,
-            "expected_age_seconds": copy.age,
-            "polls": books.polls,
-            "visits": books.visits,
-            "lost": books.lost,
-            "captured": books.changed,
-            "missed_estimated": books.missed,
-            "budget_left": left,
-            "newcomers": memory.scheduler.newcomers(),
-            "in_flight": books.flights.len(),
-            "hosts_shut": shut.iter().map(|(host, until)| json!({
-                "host": host, "until": crate::words::rfc3339(*until) })).collect::<Vec<_>>(),
-            "failing": failing.len(),
-            "policy": books.setup.policy,
-        }), || {
-            let mut rows = facts();
-            rows.add_row(["sources".to_owned(), format!("{}, {} of them seen", count(copy.sources), count(copy.seen))]);
-            rows.add_row(["fresh now".to_owned(), format!("{:.1} % expected; {:.1} stale", 100.0 * copy.fresh, copy.stale)]);
-            rows.add_row(["age now".to_owned(), format!("{} expected, on average", duration(copy.age))]);
-            rows.add_row(["captured".to_owned(), format!("{} changes; {:.1} more estimated missed", books.changed, books.missed)]);
-            rows.add_row(["polls".to_owned(), format!("{} sent, {} lost; {} other requests", books.polls, books.lost, books.visits)]);
-            rows.add_row(["to spend".to_owned(), format!("{left:.1} polls saved up")]);
-            rows.add_row(["waiting".to_owned(), format!("{} for a first look", memory.scheduler.newcomers())]);
-            for (host, until) in &shut {
-                rows.add_row(["left alone".to_owned(), format!("{host}, opens {}", relative(*until, now))]);
-            }
-            for source in failing.iter().take(5) {
-                let why = source.state.outcome.clone().unwrap_or_default();
-                rows.add_row(["failing".to_owned(), format!("s_{} {}: {why}", source.id.0, source.url)]);
-            }
-            rows.to_string()
-        })
+        voice.result(
+            &json!({
+                "data": config.dir,
+                "sources": copy.sources,
+                "seen": copy.seen,
+                "freshness": copy.fresh,
+                "stale_expected": copy.stale,
+                "expected_age_seconds": copy.age,
+                "polls": books.polls,
+                "visits": books.visits,
+                "lost": books.lost,
+                "captured": books.changed,
+                "missed_estimated": books.missed,
+                "budget_left": left,
+                "newcomers": memory.scheduler.newcomers(),
+                "in_flight": books.flights.len(),
+                "hosts_shut": shut.iter().map(|(host, until)| json!({
+                    "host": host, "until": crate::words::rfc3339(*until) })).collect::<Vec<_>>(),
+                "failing": failing.len(),
+                "policy": books.setup.policy,
+            }),
+            || {
+                let mut rows = facts();
+                rows.add_row([
+                    "sources".to_owned(),
+                    format!("{}, {} of them seen", count(copy.sources), count(copy.seen)),
+                ]);
+                rows.add_row([
+                    "fresh now".to_owned(),
+                    format!("{:.1} % expected; {:.1} stale", 100.0 * copy.fresh, copy.stale),
+                ]);
+                rows.add_row([
+                    "age now".to_owned(),
+                    format!("{} expected, on average", duration(copy.age)),
+                ]);
+                rows.add_row([
+                    "captured".to_owned(),
+                    format!("{} changes; {:.1} more estimated missed", books.changed, books.missed),
+                ]);
+                rows.add_row([
+                    "polls".to_owned(),
+                    format!(
+                        "{} sent, {} lost; {} other requests",
+                        books.polls, books.lost, books.visits
+                    ),
+                ]);
+                rows.add_row(["to spend".to_owned(), format!("{left:.1} polls saved up")]);
+                rows.add_row([
+                    "waiting".to_owned(),
+                    format!("{} for a first look", memory.scheduler.newcomers()),
+                ]);
+                for (host, until) in &shut {
+                    rows.add_row([
+                        "left alone".to_owned(),
+                        format!("{host}, opens {}", relative(*until, now)),
+                    ]);
+                }
+                for source in failing.iter().take(5) {
+                    let why = source.state.outcome.clone().unwrap_or_default();
+                    rows.add_row([
+                        "failing".to_owned(),
+                        format!("s_{} {}: {why}", source.id.0, source.url),
+                    ]);
+                }
+                rows.to_string()
+            },
+        )
     }
 }
 
-fn copy_of(reader: &Reader, memory: &crate::daemon::memory::Memory, now: Time) -> Result<Copy, Failure> {
+fn copy_of(
+    reader: &Reader,
+    memory: &crate::daemon::memory::Memory,
+    now: Time,
+) -> Result<Copy, Failure> {
     let sources = reader.sources()?;
     let beliefs = memory.scheduler.beliefs();
     let mut copy = Copy { sources: sources.len(), seen: 0, fresh: 0.0, stale: 0.0, age: 0.0 };
@@ -197,7 +237,8 @@ fn copy_of(reader: &Reader, memory: &crate::daemon::memory::Memory, now: Time) -
         if let Some(known_at) = beliefs.known_at(at) {
             copy.seen += 1;
             let elapsed = (now - known_at).secs();
-            copy.age += beliefs.belief(at).map_or(0.0, |belief| elapsed - belief.fresh_time(elapsed));
+            copy.age +=
+                beliefs.belief(at).map_or(0.0, |belief| elapsed - belief.fresh_time(elapsed));
         }
     }
     copy.fresh = if sources.is_empty() { 1.0 } else { 1.0 - copy.stale / sources.len() as f64 };

@@ -5,7 +5,7 @@ use serde_json::json;
 use store::{Kind, Reader, Source, Version, VersionId};
 
 use super::place::{Place, find, recall};
-use super::table::{facts, table};
+use super::table::{facts, words};
 use super::watch::view;
 use super::{Failure, Voice};
 use crate::clock::wall_now;
@@ -44,9 +44,14 @@ impl Show {
         let (reader, source) = self.one.find()?;
         if let Some(name) = &self.text {
             let version = version(&reader, &source, name)?;
-            return text_of(&reader, &version).and_then(|text| voice.result(&json!({
-                "version": format!("v_{}", version.id.0), "text": text,
-            }), || text.clone()));
+            return text_of(&reader, &version).and_then(|text| {
+                voice.result(
+                    &json!({
+                        "version": format!("v_{}", version.id.0), "text": text,
+                    }),
+                    || text.clone(),
+                )
+            });
         }
         let versions = reader.versions(source.id, None, 5)?;
         let mut document = view(&source);
@@ -57,7 +62,8 @@ impl Show {
 
 fn describe(source: &Source, versions: &[Version]) -> String {
     let (now, state) = (wall_now(), &source.state);
-    let when = |at: Option<store::Micros>| at.map_or("never".to_owned(), |at| relative(time(at), now));
+    let when =
+        |at: Option<store::Micros>| at.map_or("never".to_owned(), |at| relative(time(at), now));
     let mut rows = facts();
     rows.add_row(["source".to_owned(), format!("s_{}", source.id.0)]);
     rows.add_row(["address".to_owned(), source.url.clone()]);
@@ -71,10 +77,13 @@ fn describe(source: &Source, versions: &[Version]) -> String {
     }
     rows.add_row(["last poll".to_owned(), when(state.polled_at)]);
     rows.add_row(["last change".to_owned(), when(state.changed_at)]);
-    rows.add_row(["last outcome".to_owned(), state.outcome.clone().unwrap_or_else(|| "none yet".to_owned())]);
+    rows.add_row([
+        "last outcome".to_owned(),
+        state.outcome.clone().unwrap_or_else(|| "none yet".to_owned()),
+    ]);
     let mut text = rows.to_string();
     if !versions.is_empty() {
-        let mut shown = table(&["version", "number", "seen", "bytes", "title"]);
+        let mut shown = words(&["version", "number", "seen", "bytes", "title"]);
         for version in versions {
             shown.add_row([
                 format!("v_{}", version.id.0),
@@ -104,9 +113,12 @@ fn version_view(version: &Version) -> serde_json::Value {
 
 /// A version by `v_12`, by its number among the source's versions, or `latest`.
 fn version(reader: &Reader, source: &Source, name: &str) -> Result<Version, Failure> {
-    let unknown = || Failure::Asked(format!(
-        "s_{} has no version `{name}`; `tidewatch show s_{}` lists them", source.id.0, source.id.0
-    ));
+    let unknown = || {
+        Failure::Asked(format!(
+            "s_{} has no version `{name}`; `tidewatch show s_{}` lists them",
+            source.id.0, source.id.0
+        ))
+    };
     let found = if name == "latest" {
         source.state.version.map(|id| reader.version(id)).transpose()?.flatten()
     } else if let Some(id) = name.strip_prefix("v_").and_then(|id| id.parse().ok()) {
@@ -155,13 +167,15 @@ impl History {
         }
         let items: Vec<_> = polls
             .iter()
-            .map(|(at, heard)| json!({
-                "at": rfc3339(*at), "verdict": heard.verdict, "outcome": heard.outcome,
-                "note": heard.note, "bytes": heard.bytes, "ms": heard.ms,
-            }))
+            .map(|(at, heard)| {
+                json!({
+                    "at": rfc3339(*at), "verdict": heard.verdict, "outcome": heard.outcome,
+                    "note": heard.note, "bytes": heard.bytes, "ms": heard.ms,
+                })
+            })
             .collect();
         voice.result(&json!({ "source": format!("s_{}", source.id.0), "polls": items }), || {
-            let mut shown = table(&["when", "verdict", "outcome", "bytes", "ms", "note"]);
+            let mut shown = words(&["when", "verdict", "outcome", "bytes", "ms", "note"]);
             for (at, heard) in &polls {
                 shown.add_row([
                     rfc3339(*at),
@@ -235,34 +249,48 @@ impl Why {
         });
         let polls = effective(&reader, &source)?;
         let last = source.state.polled_at.map(time);
-        voice.result(&json!({
-            "source": format!("s_{}", source.id.0),
-            "because": why.because,
-            "stale": why.stale,
-            "expected_age_seconds": expected_age,
-            "value": why.value,
-            "rate_per_day": rate.map(|(mean, ..)| mean),
-            "rate_ci95": rate.map(|(_, low, high)| [low, high]),
-            "polls_per_day": polls,
-            "last_poll": last.map(rfc3339),
-            "policy": memory.books.setup.policy,
-        }), || {
-            let mut rows = facts();
-            rows.add_row(["source".to_owned(), format!("s_{}  {}", source.id.0, source.url)]);
-            rows.add_row(["because".to_owned(), why.because.clone()]);
-            rows.add_row(["P(stale) now".to_owned(), format!("{:.2}", why.stale)]);
-            if let Some(age) = expected_age {
-                rows.add_row(["expected age".to_owned(), duration(age)]);
-            }
-            rows.add_row(["worth of a poll".to_owned(), format!("{:.3} captured changes", why.value)]);
-            let change = rate.map_or("nothing learned yet".to_owned(), |(mean, low, high)| {
-                format!("{mean:.2} a day (95 %: {low:.2} to {high:.2})")
-            });
-            rows.add_row(["changes".to_owned(), change]);
-            rows.add_row(["polled".to_owned(), polls.map_or("too seldom to say".to_owned(), |rate| format!("{rate:.1} times a day"))]);
-            rows.add_row(["last poll".to_owned(), last.map_or("never".to_owned(), |at| relative(at, now))]);
-            rows.to_string()
-        })
+        voice.result(
+            &json!({
+                "source": format!("s_{}", source.id.0),
+                "because": why.because,
+                "stale": why.stale,
+                "expected_age_seconds": expected_age,
+                "value": why.value,
+                "rate_per_day": rate.map(|(mean, ..)| mean),
+                "rate_ci95": rate.map(|(_, low, high)| [low, high]),
+                "polls_per_day": polls,
+                "last_poll": last.map(rfc3339),
+                "policy": memory.books.setup.policy,
+            }),
+            || {
+                let mut rows = facts();
+                rows.add_row(["source".to_owned(), format!("s_{}  {}", source.id.0, source.url)]);
+                rows.add_row(["because".to_owned(), why.because.clone()]);
+                rows.add_row(["P(stale) now".to_owned(), format!("{:.2}", why.stale)]);
+                if let Some(age) = expected_age {
+                    rows.add_row(["expected age".to_owned(), duration(age)]);
+                }
+                rows.add_row([
+                    "worth of a poll".to_owned(),
+                    format!("{:.3} captured changes", why.value),
+                ]);
+                let change = rate.map_or("nothing learned yet".to_owned(), |(mean, low, high)| {
+                    format!("{mean:.2} a day (95 %: {low:.2} to {high:.2})")
+                });
+                rows.add_row(["changes".to_owned(), change]);
+                rows.add_row([
+                    "polled".to_owned(),
+                    polls.map_or("too seldom to say".to_owned(), |rate| {
+                        format!("{rate:.1} times a day")
+                    }),
+                ]);
+                rows.add_row([
+                    "last poll".to_owned(),
+                    last.map_or("never".to_owned(), |at| relative(at, now)),
+                ]);
+                rows.to_string()
+            },
+        )
     }
 }
 

@@ -14,10 +14,10 @@ use lab::{figure, synth};
 use schedule::spec::{Mistake, split};
 use schedule::{Span, policy};
 
-use crate::budget::Budget;
 use super::table::{self, counted, with_interval};
-use crate::words::duration;
 use super::{Failure, Voice};
+use crate::budget::Budget;
+use crate::words::duration;
 use serde::Serialize;
 
 #[derive(Args)]

@@ -27,6 +27,13 @@ pub(crate) fn table(heading: &[&str]) -> Table {
     table
 }
 
+/// A table of words: every column to the left.
+pub(crate) fn words(heading: &[&str]) -> Table {
+    let mut table = facts();
+    table.set_header(heading.to_vec());
+    table
+}
+
 /// `0.341 ±0.002`; a dash where there is no value.
 pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {

@@ -7,7 +7,7 @@ use serde_json::json;
 use store::{Filter, Source, SourceId};
 
 use super::place::{Place, find};
-use super::table::{counted, table};
+use super::table::{counted, words};
 use super::{Failure, Voice};
 use crate::clock::wall_now;
 use crate::daemon::wish::{Granted, Wish};
@@ -71,21 +71,26 @@ impl Add {
         let wanted: Vec<Wanted> = self.urls.iter().map(|url| self.wanted(url)).collect();
         let flaws: Vec<String> = wanted
             .iter()
-            .flat_map(|wanted| wanted.flaws().into_iter().map(|flaw| format!("`{}`: {}", flaw.key, flaw.why)))
+            .flat_map(|wanted| {
+                wanted.flaws().into_iter().map(|flaw| format!("`{}`: {}", flaw.key, flaw.why))
+            })
             .collect();
         if !flaws.is_empty() {
             return Err(Failure::Asked(flaws.join("\n")));
         }
         match self.place.wish(&Wish::Add(wanted))? {
-            Granted::Added(added) => voice.result(&json!({ "sources": added.iter().map(|source| json!({
+            Granted::Added(added) => voice.result(
+                &json!({ "sources": added.iter().map(|source| json!({
                 "id": format!("s_{}", source.id), "url": source.url, "already": source.already,
-            })).collect::<Vec<_>>() }), || {
-                let line = |source: &crate::daemon::wish::Watching| {
-                    let how = if source.already { "already watched" } else { "watched" };
-                    format!("s_{}  {how}: {}", source.id, source.url)
-                };
-                added.iter().map(line).collect::<Vec<_>>().join("\n")
-            }),
+            })).collect::<Vec<_>>() }),
+                || {
+                    let line = |source: &crate::daemon::wish::Watching| {
+                        let how = if source.already { "already watched" } else { "watched" };
+                        format!("s_{}  {how}: {}", source.id, source.url)
+                    };
+                    added.iter().map(line).collect::<Vec<_>>().join("\n")
+                },
+            ),
             Granted::Refused(why) => Err(Failure::Could(anyhow::anyhow!(why))),
             Granted::Removed(_) => Ok(()),
         }
@@ -110,7 +115,9 @@ impl Remove {
         let found = found?;
         match self.place.wish(&Wish::Remove(found.iter().map(|source| source.id.0).collect()))? {
             Granted::Removed(removed) => voice.result(&json!({ "removed": removed }), || {
-                let lines = found.iter().map(|source| format!("s_{}  no longer watched: {}", source.id.0, source.url));
+                let lines = found
+                    .iter()
+                    .map(|source| format!("s_{}  no longer watched: {}", source.id.0, source.url));
                 lines.collect::<Vec<_>>().join("\n")
             }),
             Granted::Refused(why) => Err(Failure::Could(anyhow::anyhow!(why))),
@@ -143,7 +150,8 @@ pub(crate) struct List {
 impl List {
     pub(crate) fn run(&self, voice: Voice) -> Result<(), Failure> {
         let (_, reader) = self.place.reader()?;
-        let filter = Filter { text: self.text.clone(), tag: self.tag.clone(), site: self.site.clone() };
+        let filter =
+            Filter { text: self.text.clone(), tag: self.tag.clone(), site: self.site.clone() };
         let sources = reader.list(&filter, self.after.map(SourceId), self.limit)?;
         let now = wall_now();
         let items: Vec<_> = sources.iter().map(view).collect();
@@ -151,9 +159,11 @@ impl List {
             if sources.is_empty() {
                 return "nothing is watched so; `tidewatch add URL` watches something".to_owned();
             }
-            let mut shown = table(&["source", "address", "last look", "last change", "verdict"]);
+            let mut shown = words(&["source", "address", "last look", "last change", "verdict"]);
             for source in &sources {
-                let when = |at: Option<store::Micros>| at.map_or("–".to_owned(), |at| relative(time(at), now));
+                let when = |at: Option<store::Micros>| {
+                    at.map_or("–".to_owned(), |at| relative(time(at), now))
+                };
                 shown.add_row([
                     format!("s_{}", source.id.0),
                     shorten(&source.url),

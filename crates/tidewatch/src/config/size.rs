@@ -26,7 +26,11 @@ pub(crate) fn bytes(text: &str) -> Result<u64, Mistake> {
     if !(0.0..1e15).contains(&(number * unit as f64)) {
         return Err(wrong());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked just above"
+    )]
     Ok((number * unit as f64).round() as u64)
 }
 
@@ -38,7 +42,11 @@ pub(crate) fn share(text: &str) -> Result<u32, Mistake> {
     if !(0.0..=100.0).contains(&percent) {
         return Err(wrong());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked just above"
+    )]
     Ok((percent * 10.0).round() as u32)
 }
 

@@ -128,8 +128,14 @@ impl Core {
             self.memory.fold(now, &schedule::Entry::Setup(self.config.setup.clone()));
         }
         for (source, (purpose, sent)) in self.memory.books.flights.clone() {
-            let lost =
-                Observation { source, purpose, sent, since: None, verdict: Verdict::Lost, age: None };
+            let lost = Observation {
+                source,
+                purpose,
+                sent,
+                since: None,
+                verdict: Verdict::Lost,
+                age: None,
+            };
             let note = Some("the daemon was stopped before the answer".to_owned());
             page.row(Row::heard(now, &lost, Heard { note, ..Heard::default() }));
             self.memory.tell(now, Event::Heard(lost));
@@ -307,13 +313,19 @@ impl Core {
         let state = watched.map(|watched| watched.state.clone()).unwrap_or_default();
         let (verdict, note) = match &found {
             Found::Same => (Verdict::Same, None),
-            Found::New(new) if state.fingerprint.is_none() => (Verdict::First, new.reading.title.clone()),
-            Found::New(new) => (Verdict::Changed, new.change.as_ref().map(|change| change.summary.clone())),
+            Found::New(new) if state.fingerprint.is_none() => {
+                (Verdict::First, new.reading.title.clone())
+            }
+            Found::New(new) => {
+                (Verdict::Changed, new.change.as_ref().map(|change| change.summary.clone()))
+            }
             Found::Unreadable(why) => (Verdict::Unreadable, Some(why.clone())),
             Found::Nothing(why) => (Verdict::Lost, Some(why.clone())),
         };
         let age = match &found {
-            Found::New(new) => new.response.last_modified.map(|at| sent - Time::from_micros(at.as_microsecond())),
+            Found::New(new) => {
+                new.response.last_modified.map(|at| sent - Time::from_micros(at.as_microsecond()))
+            }
             _ => None,
         };
         let since = state.seen_at.map(time).filter(|_| verdict != Verdict::First);
@@ -329,7 +341,8 @@ impl Core {
                 if let Some(watched) = self.register.get_mut(source) {
                     watched.state = state.clone();
                     if let (Some(answer), Found::New(_) | Found::Same) = (&answer, &found) {
-                        watched.validated = (answer.url.as_str() != watched.url).then(|| answer.url.clone());
+                        watched.validated =
+                            (answer.url.as_str() != watched.url).then(|| answer.url.clone());
                     }
                 }
                 let version = match found {
@@ -360,7 +373,8 @@ impl Core {
             sinks: sinks.collect(),
         };
         let failures = watched.state.failures;
-        let was_gone = watched.state.outcome.as_deref().is_some_and(|outcome| outcome.starts_with("gone"));
+        let was_gone =
+            watched.state.outcome.as_deref().is_some_and(|outcome| outcome.starts_with("gone"));
         match found {
             Found::New(new) if new.reported => {
                 let belief = self.memory.scheduler.why(heard.source, now).belief;
@@ -372,7 +386,8 @@ impl Core {
             }
             Found::New(_) | Found::Same => None,
             Found::Unreadable(why) | Found::Nothing(why) => {
-                let is_gone = answer.is_some_and(|answer| matches!(answer.outcome, Outcome::Gone { .. }));
+                let is_gone =
+                    answer.is_some_and(|answer| matches!(answer.outcome, Outcome::Gone { .. }));
                 if is_gone && !was_gone {
                     return Some(subject.turn("source.gone", why));
                 }
@@ -474,7 +489,11 @@ impl Core {
         let versions = loop {
             match self.store.commit(|batch| page.write(batch)) {
                 Ok(versions) => break versions,
-                Err(why @ (store::Error::DiskFull(_) | store::Error::ReadOnly(_) | store::Error::Busy)) => {
+                Err(
+                    why @ (store::Error::DiskFull(_)
+                    | store::Error::ReadOnly(_)
+                    | store::Error::Busy),
+                ) => {
                     tracing::error!("{why}; polling waits until it can be written");
                     if self.waits_in_vain() {
                         return Err(why.into());

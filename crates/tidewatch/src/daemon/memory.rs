@@ -191,17 +191,20 @@ fn code() -> anyhow::Result<String> {
     static CODE: OnceLock<String> = OnceLock::new();
     match CODE.get() {
         Some(code) => Ok(code.clone()),
-        None => Ok(CODE.get_or_init({
-            let code = hash_of_program()?;
-            || code
-        }).clone()),
+        None => Ok(CODE
+            .get_or_init({
+                let code = hash_of_program()?;
+                || code
+            })
+            .clone()),
     }
 }
 
 fn hash_of_program() -> anyhow::Result<String> {
     let exe = std::env::current_exe().context("where is this program?")?;
     let mut hasher = blake3::Hasher::new();
-    let mut file = std::fs::File::open(&exe).with_context(|| format!("cannot read {}", exe.display()))?;
+    let mut file =
+        std::fs::File::open(&exe).with_context(|| format!("cannot read {}", exe.display()))?;
     std::io::copy(&mut file, &mut hasher)?;
     Ok(hasher.finalize().to_hex().to_string())
 }

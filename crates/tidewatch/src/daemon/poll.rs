@@ -129,7 +129,14 @@ pub async fn run(errand: Errand, tools: Arc<Tools>) {
         Ok((answer, found)) => (Some(answer), found),
         Err(why) => (None, Found::Nothing(format!("the poll was cut off: {why}"))),
     };
-    inbox.put(Message::Finished(Box::new(Finished { source, edits, purpose, sent, answer, found })));
+    inbox.put(Message::Finished(Box::new(Finished {
+        source,
+        edits,
+        purpose,
+        sent,
+        answer,
+        found,
+    })));
 }
 
 async fn poll(errand: Errand, tools: Arc<Tools>) -> (Answer, Found) {
@@ -187,9 +194,8 @@ fn compare(errand: &Errand, response: Response, tools: &Tools) -> Found {
         },
     };
     let change = before.as_deref().map(|before| detect::diff(before, &reading.text, &tools.limits));
-    let reported = rule
-        .trigger()
-        .is_none_or(|trigger| trigger.fires(before.as_deref(), &reading.text));
+    let reported =
+        rule.trigger().is_none_or(|trigger| trigger.fires(before.as_deref(), &reading.text));
     Found::New(Box::new(New { reading, response, change, reported }))
 }
 

@@ -144,7 +144,8 @@ impl Core {
                 #[expect(clippy::cast_possible_truncation, reason = "at most a million")]
                 let importance = new.importance as f32;
                 let facts = Facts { site: site_ix(site), host: host_ix(host), importance, known };
-                batch.append(&Row::entered(now, source_ix(source), facts, watch.every).as_entry())?;
+                batch
+                    .append(&Row::entered(now, source_ix(source), facts, watch.every).as_entry())?;
                 entered = Some((source_ix(source), facts));
             }
             Ok(added)
@@ -175,7 +176,8 @@ impl Core {
 
     /// Brings the store's sources in line with the file's.
     pub(super) fn apply_file(&mut self, now: Time) -> anyhow::Result<()> {
-        let plan = Plan::new(&self.config.sources, self.store.read().sources()?, self.config.importance);
+        let plan =
+            Plan::new(&self.config.sources, self.store.read().sources()?, self.config.importance);
         for wanted in &plan.add {
             self.commit_source(now, None, wanted, FILE)?;
         }

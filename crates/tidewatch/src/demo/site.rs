@@ -44,7 +44,8 @@ impl Website {
     /// Serves all pages of the world from now on.
     pub fn start(world: Arc<World>, began: Time, runtime: &Runtime) -> anyhow::Result<Self> {
         let shop = Shop { world: Arc::clone(&world), began };
-        let mut site = Self { world, began, addresses: Vec::new(), urls: Vec::new(), pages: HashMap::new() };
+        let mut site =
+            Self { world, began, addresses: Vec::new(), urls: Vec::new(), pages: HashMap::new() };
         for host in 0..site.world.sites() {
             let listener = runtime.block_on(listen(host)).context("no port on loopback is free")?;
             site.addresses.push(listener.local_addr()?.to_string());

@@ -24,7 +24,8 @@ impl Lines {
     /// A file, created if missing.
     pub fn file(path: &Path) -> anyhow::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.with_context(|| format!("events cannot be written to `{}`", path.display()))?;
+        let file =
+            file.with_context(|| format!("events cannot be written to `{}`", path.display()))?;
         Ok(Self { file: Some(Mutex::new(file)) })
     }
 

@@ -22,7 +22,9 @@ pub fn key(secret: &Secret) -> Result<Vec<u8>, String> {
             .map_err(|_| "the secret after `whsec_` must be base64".to_owned())?,
     };
     if bytes.len() < 16 {
-        return Err("a secret needs at least 16 bytes; make one with `openssl rand -base64 24`".to_owned());
+        return Err(
+            "a secret needs at least 16 bytes; make one with `openssl rand -base64 24`".to_owned()
+        );
     }
     Ok(bytes)
 }
@@ -42,7 +44,8 @@ mod tests {
     #[test]
     fn the_specifications_example() {
         let key = key(&Secret::new("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")).unwrap();
-        let signature = sign(&key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
+        let signature =
+            sign(&key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 

@@ -50,8 +50,12 @@ impl Hook {
         }
         match self.client.post(&self.url, &headers, &event.payload, TIMEOUT).await {
             Posted::Status(status) if (200..300).contains(&status) => Ok(()),
-            Posted::Status(410) => Err(Refused::ForGood("the receiver answered 410 Gone".to_owned())),
-            Posted::Status(status) => Err(later(attempts, format!("the receiver answered {status}"))),
+            Posted::Status(410) => {
+                Err(Refused::ForGood("the receiver answered 410 Gone".to_owned()))
+            }
+            Posted::Status(status) => {
+                Err(later(attempts, format!("the receiver answered {status}")))
+            }
             Posted::Failed(why) => Err(later(attempts, why)),
         }
     }

@@ -104,6 +104,6 @@ async fn page(
 /// A configuration in a directory.
 pub(crate) fn config(dir: &Path, toml: &str) -> Config {
     let mut config = config::parse(toml).unwrap().check().unwrap();
-    config.dir = dir.to_owned();
+    dir.clone_into(&mut config.dir);
     config
 }
