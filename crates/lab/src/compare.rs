@@ -12,8 +12,9 @@ use schedule::policy;
 use schedule::spec::Mistake;
 use serde::Serialize;
 
-use crate::hindsight::{FixedRates, FixedSet};
-use crate::oracle::{Deadlines, Flags};
+use crate::hindsight::FixedRates;
+use crate::listed::Listed;
+use crate::oracle::Deadlines;
 use crate::run::{self, Clock, Count};
 use crate::score::{Cycle, Score, Summary, mean};
 use crate::synth;
@@ -91,7 +92,7 @@ impl Contender {
             Kind::Live(spec) => run::run(world, spec.build(seed), clock, seed, tick),
             Kind::Hindsight => match clock {
                 Clock::Cycles { count: Count::PerCycle, length, .. } => {
-                    run::run(world, FixedSet::new(world, length), clock, seed, tick)
+                    run::run(world, Listed::hindsight(world, length), clock, seed, tick)
                 }
                 Clock::Cycles { .. } => run::run(
                     world,
@@ -109,8 +110,8 @@ impl Contender {
                 ),
             },
             Kind::Oracle => match clock {
-                Clock::Cycles { count: Count::PerCycle, .. } => {
-                    run::run(world, Flags::new(Arc::clone(world)), clock, seed, tick)
+                Clock::Cycles { count: Count::PerCycle, length, .. } => {
+                    run::run(world, Listed::oracle(world, length), clock, seed, tick)
                 }
                 Clock::Cycles { .. } => {
                     run::run(world, Deadlines::new(world, false), clock, seed, tick)
@@ -307,13 +308,12 @@ struct Facts {
 
 impl Facts {
     fn of(world: &World, clock: Clock) -> Self {
-        let unequal = |source| (world.place(source).importance - 1.0).abs() > 1e-12;
         Self {
             sources: world.len(),
             sites: world.sites(),
             changes: world.total_changes(),
             budget_per_cycle: clock.polls_per_round(),
-            weighted: world.sources().any(unequal),
+            weighted: world.is_weighted(),
         }
     }
 }

@@ -67,75 +67,61 @@ impl Quality {
 #[derive(Clone, Debug)]
 pub struct Copy<'w> {
     world: &'w World,
-    held: Vec<Held>,
+    /// Up to here the integrals are done; the last look, unless it is unknown.
+    counted: Vec<Time>,
+    /// The next change we have not seen, as an index into the source's changes.
+    unseen: Vec<u32>,
+    /// Not looked at since it came.
+    unknown: Vec<bool>,
     plain: Quality,
     weighted: Quality,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    /// The next change we have not seen, as an index into the source's changes.
-    unseen: u32,
-    /// Not looked at since it came.
-    unknown: bool,
-    /// Up to here the integrals are done; the last look, unless it is unknown.
-    counted: Time,
 }
 
 impl<'w> Copy<'w> {
     /// Synced at the world's start with every source that exists then.
     pub fn synced(world: &'w World) -> Self {
-        let held = world
-            .sources()
-            .map(|source| {
-                let enters = world.place(source).enters;
-                let counted = enters.max(world.start());
-                Held { unseen: 0, unknown: enters > world.start(), counted }
-            })
-            .collect();
-        Self { world, held, plain: Quality::default(), weighted: Quality::default() }
-    }
-
-    /// Looks at a source at `now`: the copy becomes what the source is.
-    pub fn look(&mut self, source: SourceIx, now: Time) -> Seen {
-        let before = self.held[source.ix()];
-        let unseen = self.count(source, now);
-        let held = &mut self.held[source.ix()];
-        held.unseen += u32::try_from(unseen).unwrap_or(u32::MAX);
-        held.unknown = false;
-        held.counted = now.max(held.counted);
-        let newest = (held.unseen as usize).checked_sub(1);
-        Seen {
-            first: before.unknown,
-            unseen,
-            since: (!before.unknown).then_some(before.counted),
-            last_change: newest.map(|at| self.world.changes(source)[at]),
+        let enters = |source| world.place(source).enters;
+        Self {
+            world,
+            counted: world.sources().map(|source| enters(source).max(world.start())).collect(),
+            unseen: vec![0; world.len()],
+            unknown: world.sources().map(|source| enters(source) > world.start()).collect(),
+            plain: Quality::default(),
+            weighted: Quality::default(),
         }
     }
 
-    /// Adds the time from where the integrals stopped to `now`; how many changes are unseen by then.
-    fn count(&mut self, source: SourceIx, now: Time) -> usize {
-        let place = self.world.place(source);
-        let Held { unseen, unknown, counted } = self.held[source.ix()];
-        let changes = &self.world.changes(source)[unseen as usize..];
-        let missed = &changes[..changes.partition_point(|&t| t <= now)];
-        let until = now.min(place.leaves).min(self.world.end());
+    /// Looks at a source that is there at `now`: the copy becomes what the source is.
+    pub fn look(&mut self, source: SourceIx, now: Time) -> Seen {
+        let at = source.ix();
+        let before = self.counted[at];
+        let missed = self.count(source, now);
+        let first = std::mem::take(&mut self.unknown[at]);
+        self.counted[at] = now.max(before);
+        self.unseen[at] += u32::try_from(missed).unwrap_or(u32::MAX);
+        let newest = (self.unseen[at] as usize).checked_sub(1);
+        Seen {
+            first,
+            unseen: missed,
+            since: (!first).then_some(before),
+            last_change: newest.map(|newest| self.world.changes(source)[newest]),
+        }
+    }
+
+    /// Adds the time from where the integrals stopped to `until`; how many changes are unseen by then.
+    fn count(&mut self, source: SourceIx, until: Time) -> usize {
+        let (counted, unknown) = (self.counted[source.ix()], self.unknown[source.ix()]);
+        let unseen = &self.world.changes(source)[self.unseen[source.ix()] as usize..];
+        // one by one, since each is passed once in a run
+        let missed = &unseen[..unseen.iter().take_while(|&&t| t <= until).count()];
+        let until = until.min(self.world.end());
         if until > counted {
-            let mut part = Quality { life: micros(counted, until), ..Quality::default() };
-            match if unknown { Some(counted) } else { missed.first().copied() } {
-                None => part.fresh = part.life,
-                Some(first) => {
-                    part.fresh = micros(counted, first);
-                    part.age_of_first = micros(first, until).powi(2) / 2.0;
-                    let starts =
-                        unknown.then_some(counted).into_iter().chain(missed.iter().copied());
-                    let ends = starts.clone().skip(1).chain([until]);
-                    part.age_of_last =
-                        starts.zip(ends).map(|(a, b)| micros(a, b).powi(2) / 2.0).sum();
-                }
-            }
+            let start = if unknown { Some(counted) } else { missed.first().copied() };
+            let part = stretch(counted, start, missed, until);
             self.plain.add(&part, 1.0);
-            self.weighted.add(&part, f64::from(place.importance));
+            if self.world.is_weighted() {
+                self.weighted.add(&part, self.world.importance(source));
+            }
         }
         missed.len()
     }
@@ -143,15 +129,34 @@ impl<'w> Copy<'w> {
     /// Closes the books at the world's end: integrals plain and weighted by importance.
     pub fn finish(mut self) -> (Quality, Quality) {
         for source in self.world.sources() {
-            self.count(source, self.world.end());
+            self.count(source, self.world.place(source).leaves);
         }
-        (self.plain.in_seconds(), self.weighted.in_seconds())
+        let weighted = if self.world.is_weighted() { self.weighted } else { self.plain };
+        (self.plain.in_seconds(), weighted.in_seconds())
     }
 }
 
-/// From a to b in microseconds: a division less for every look.
+/// The integrals from `from` to `until`, stale from `start` on.
+fn stretch(from: Time, start: Option<Time>, missed: &[Time], until: Time) -> Quality {
+    let life = micros(from, until);
+    let Some(start) = start else { return Quality { life, fresh: life, ..Quality::default() } };
+    let (mut age_of_last, mut newest) = (0.0, start);
+    for &change in missed.iter().chain([&until]) {
+        age_of_last += half_square(newest, change);
+        newest = change;
+    }
+    let age_of_first = half_square(start, until);
+    Quality { life, fresh: micros(from, start), age_of_first, age_of_last }
+}
+
+/// From a to a later b in microseconds: a division less for every look, and within a world nothing to saturate.
 fn micros(a: Time, b: Time) -> f64 {
-    (b - a).micros() as f64
+    (b.micros() - a.micros()) as f64
+}
+
+/// ∫ (t − a) dt from a to b = (b − a)²/2
+fn half_square(a: Time, b: Time) -> f64 {
+    micros(a, b).powi(2) / 2.0
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! bound, lab only, on policies that only learn rates; one that senses bursts may beat it.
 //!
 //! Under per-cycle count a download earns its source's flag, so the best fixed choice is the same R sources in
-//! every cycle: those flagged most often ([`FixedSet`]). Otherwise each source is polled at the rate that
+//! every cycle: those flagged most often ([`crate::listed`]). Otherwise each source is polled at the rate that
 //! maximises captured changes within the budget for its true mean change rate ([`FixedRates`], water-filling,
 //! CN-X1 in `docs/papers/cho-ntoulas-2002.md`).
 
@@ -13,58 +13,6 @@ use schedule::value::Objective;
 use schedule::{Beliefs, Event, Next, Policy, Purpose, SourceIx, Span, Time, chance};
 
 use crate::world::World;
-
-/// The same sources every cycle: those flagged most often.
-pub struct FixedSet {
-    order: Vec<SourceIx>,
-    present: Vec<bool>,
-    queue: Vec<SourceIx>,
-    sent: usize,
-}
-
-impl FixedSet {
-    /// Knows how many cycles of `length` each source changes in.
-    pub fn new(world: &World, length: Span) -> Self {
-        let flagged = |source: SourceIx| {
-            let cycle = |t: Time| ((t - world.start()).micros() - 1) / length.micros().max(1);
-            let mut cycles: Vec<i64> = world.changes(source).iter().map(|&t| cycle(t)).collect();
-            cycles.dedup();
-            cycles.len()
-        };
-        let mut order: Vec<SourceIx> = world.sources().collect();
-        order.sort_by_cached_key(|&source| (usize::MAX - flagged(source), source));
-        Self { order, present: vec![false; world.len()], queue: Vec::new(), sent: 0 }
-    }
-}
-
-impl Policy for FixedSet {
-    fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
-        match *event {
-            Event::Entered(source, _) => self.present[source.ix()] = true,
-            Event::Left(source) => self.present[source.ix()] = false,
-            Event::Round(_) => {
-                let present = self.order.iter().filter(|source| self.present[source.ix()]);
-                (self.queue, self.sent) = (present.copied().collect(), 0);
-            }
-            Event::Sent(..) => self.sent += 1,
-            Event::Heard(_)
-            | Event::Host(..)
-            | Event::Manners(..)
-            | Event::Visit(_)
-            | Event::Pinned(..) => {}
-        }
-    }
-
-    fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
-        self.queue
-            .get(self.sent)
-            .map_or(Next::RoundOver, |&source| Next::Poll(source, Purpose::Look))
-    }
-
-    fn why(&self, _source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
-        "it knows how often each source changes".to_owned()
-    }
-}
 
 /// Each source at its own fixed interval.
 pub struct FixedRates {

@@ -5,7 +5,7 @@
 //! | what changes when? | [`world`], [`synth`] (made up, seeded), [`trace`] (real) |
 //! | what does the copy hold, and how good is it? | [`copy`], [`score`] |
 //! | what would a policy have done? | [`run`] |
-//! | how good could anyone have been? | [`oracle`], [`hindsight`] |
+//! | how good could anyone have been? | [`oracle`], [`hindsight`], [`listed`] |
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
 //! | what did the papers find, and what do we? | [`papers`] |
 //!
@@ -17,6 +17,7 @@ pub mod compare;
 pub mod copy;
 pub mod figure;
 pub mod hindsight;
+pub mod listed;
 pub mod oracle;
 pub mod papers;
 pub mod run;

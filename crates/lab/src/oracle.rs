@@ -1,8 +1,6 @@
 //! The oracles: what a poller who knew every change could have captured. Bounds, lab only.
 //!
-//! [`Flags`] is for per-cycle count, where only this cycle's change flags matter: it downloads flagged
-//! sources first and fills up with any others, so ChangeRatio = min(1, changed/R) (CN-35,
-//! `docs/papers/cho-ntoulas-2002.md`).
+//! Under per-cycle count only this cycle's flags matter, and a list will do ([`crate::listed`]).
 //!
 //! [`Deadlines`] is for everything else. Each version is a job: it can be captured from the moment of its
 //! change until the next change overwrites it. At every poll the oracle takes, among the versions now
@@ -16,59 +14,10 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use schedule::{Beliefs, Event, Next, Policy, Purpose, SourceIx, Time};
 
 use crate::world::World;
-
-/// Downloads what changed in this cycle, then anything.
-pub struct Flags {
-    world: Arc<World>,
-    present: Vec<bool>,
-    /// This cycle's downloads, flagged sources first.
-    queue: Vec<SourceIx>,
-    sent: usize,
-}
-
-impl Flags {
-    /// Knows `world`.
-    pub fn new(world: Arc<World>) -> Self {
-        Self { present: vec![false; world.len()], world, queue: Vec::new(), sent: 0 }
-    }
-}
-
-impl Policy for Flags {
-    fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
-        match *event {
-            Event::Entered(source, _) => self.present[source.ix()] = true,
-            Event::Left(source) => self.present[source.ix()] = false,
-            Event::Round(round) => {
-                let present = self.world.sources().filter(|source| self.present[source.ix()]);
-                let (mut changed, same): (Vec<_>, Vec<_>) =
-                    present.partition(|&source| self.world.changed(source, round.start, round.end));
-                changed.extend(same);
-                (self.queue, self.sent) = (changed, 0);
-            }
-            Event::Sent(..) => self.sent += 1,
-            Event::Heard(_)
-            | Event::Host(..)
-            | Event::Manners(..)
-            | Event::Visit(_)
-            | Event::Pinned(..) => {}
-        }
-    }
-
-    fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
-        self.queue
-            .get(self.sent)
-            .map_or(Next::RoundOver, |&source| Next::Poll(source, Purpose::Look))
-    }
-
-    fn why(&self, _source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
-        "it knows what changed in this cycle".to_owned()
-    }
-}
 
 /// Polls the version that will be overwritten first.
 pub struct Deadlines {

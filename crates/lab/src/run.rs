@@ -145,6 +145,7 @@ impl<'w, P: Policy> Bench<'w, P> {
         let mut runs: Vec<(u64, &[SourceIx])> =
             there.chunks(RUN).map(|run| (chance::draw(seed, [run[0].ix() as u64]), run)).collect();
         runs.sort_unstable();
+        self.scheduler.expect(world.len());
         for &source in runs.into_iter().flat_map(|(_, run)| run) {
             self.enter(world.start(), source);
         }
@@ -244,7 +245,7 @@ impl<'w, P: Policy> Bench<'w, P> {
         let Some(cycle) = self.cycles.last_mut() else { return };
         cycle.polls += 1;
         if verdict != Verdict::First {
-            let importance = f64::from(self.world.place(source).importance);
+            let importance = self.world.importance(source);
             cycle.judged += 1;
             cycle.weight += importance;
             if verdict == Verdict::Changed {
@@ -254,21 +255,26 @@ impl<'w, P: Policy> Bench<'w, P> {
         }
     }
 
+    /// Σ of the largest importances, as many as each cycle judged.
+    fn best_weight(&self) -> Vec<f64> {
+        if !self.world.is_weighted() {
+            let most = self.world.len() as u64;
+            return self.cycles.iter().map(|cycle| cycle.judged.min(most) as f64).collect();
+        }
+        let mut weights: Vec<f64> =
+            self.world.sources().map(|source| self.world.importance(source)).collect();
+        weights.sort_unstable_by(|a, b| b.total_cmp(a));
+        let judged = |cycle: &Cycle| usize::try_from(cycle.judged).unwrap_or(usize::MAX);
+        let best = |cycle| weights.iter().take(judged(cycle)).sum();
+        self.cycles.iter().map(best).collect()
+    }
+
     /// Closes the books.
     pub fn finish(self, began: Instant) -> Score {
         let decide_seconds = began.elapsed().as_secs_f64();
-        let mut weights: Vec<f64> = self
-            .world
-            .sources()
-            .map(|source| f64::from(self.world.place(source).importance))
-            .collect();
-        weights.sort_by(|a, b| b.total_cmp(a));
-        let judged = |cycle: &Cycle| usize::try_from(cycle.judged).unwrap_or(usize::MAX);
-        let best_weight =
-            self.cycles.iter().map(|cycle| weights.iter().take(judged(cycle)).sum()).collect();
         Score {
+            best_weight: self.best_weight(),
             cycles: self.cycles,
-            best_weight,
             changes: self.world.total_changes() as u64,
             quality: self.copy.finish(),
             decide_seconds,

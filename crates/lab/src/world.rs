@@ -1,7 +1,7 @@
 //! A world: which sources exist when, and at which moments each changes. Everything a run may know.
 //!
 //! Traces and made-up worlds end up here alike. Changes are kept in one array, source after source, each
-//! in order; a question about a source is a binary search in its stretch.
+//! in order. What a look needs is kept apart from what is known of a source's life, so that a run reads little memory.
 
 use schedule::{HostIx, SiteIx, SourceIx, Time};
 
@@ -26,24 +26,37 @@ pub struct World {
     start: Time,
     end: Time,
     places: Vec<Place>,
-    offsets: Vec<usize>,
+    /// Somebody's importance is not 1.
+    weighted: bool,
+    /// Where each source's changes end.
+    ends: Vec<u32>,
     changes: Vec<Time>,
 }
 
 impl World {
     /// Without sources yet.
     pub fn new(start: Time, end: Time) -> Self {
-        Self { start, end, places: Vec::new(), offsets: vec![0], changes: Vec::new() }
+        Self {
+            start,
+            end,
+            places: Vec::new(),
+            weighted: false,
+            ends: Vec::new(),
+            changes: Vec::new(),
+        }
     }
 
     /// Adds a source with its change times, in order; those outside its life or the world are left out.
+    ///
+    /// # Panics
+    /// Above `u32::MAX` changes: more than one machine holds.
     pub fn add(&mut self, place: Place, changes: impl IntoIterator<Item = Time>) {
-        let from = self.start.max(place.enters);
-        let to = self.end.min(place.leaves);
+        let before = self.changes.len();
+        let (from, to) = (self.start.max(place.enters), self.end.min(place.leaves));
         self.changes.extend(changes.into_iter().filter(|&t| t > from && t <= to));
-        let before = self.offsets[self.offsets.len() - 1];
         debug_assert!(self.changes[before..].is_sorted());
-        self.offsets.push(self.changes.len());
+        self.ends.push(u32::try_from(self.changes.len()).expect("changes fit 32 bits"));
+        self.weighted |= (place.importance - 1.0).abs() > 0.0;
         self.places.push(place);
     }
 
@@ -85,9 +98,20 @@ impl World {
         &self.places[source.ix()]
     }
 
+    /// Do changes of one source matter more than those of another?
+    pub fn is_weighted(&self) -> bool {
+        self.weighted
+    }
+
+    /// How much its changes matter.
+    pub fn importance(&self, source: SourceIx) -> f64 {
+        if self.weighted { f64::from(self.place(source).importance) } else { 1.0 }
+    }
+
     /// Change times of a source, in order.
     pub fn changes(&self, source: SourceIx) -> &[Time] {
-        &self.changes[self.offsets[source.ix()]..self.offsets[source.ix() + 1]]
+        let first = source.ix().checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        &self.changes[first..self.ends[source.ix()] as usize]
     }
 
     /// Changes of all sources together.

@@ -37,12 +37,12 @@ impl Budget {
 pub(crate) struct Purse {
     budget: Budget,
     /// In units; may be negative after a charge that was never offered (a journal of older code).
-    credit: i128,
+    credit: i64,
     as_of: Option<Time>,
 }
 
 /// Units of one poll when each round brings its own budget.
-const ROUND_UNIT: i128 = 1_000_000;
+const ROUND_UNIT: i64 = 1_000_000;
 
 impl Purse {
     pub(crate) fn new(budget: Budget) -> Self {
@@ -50,35 +50,42 @@ impl Purse {
     }
 
     /// Units that make up one poll.
-    fn unit(&self) -> i128 {
+    fn unit(&self) -> i64 {
         match self.budget {
             Budget::PerRound => ROUND_UNIT,
-            Budget::Flow { per, .. } => i128::from(per.micros().max(1)),
+            Budget::Flow { per, .. } => per.micros().max(1),
         }
     }
 
     /// A cost in units, to a millionth of a poll.
-    fn units(&self, polls: f64) -> i128 {
+    fn units(&self, polls: f64) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "costs are small; the cast saturates")]
-        let millionths = (polls * ROUND_UNIT as f64).round().max(0.0) as i64;
-        let millionths = i128::from(millionths);
+        let millionths = (polls * ROUND_UNIT as f64 + 0.5).max(0.0) as i64;
         // a whole poll and a round's poll are the common cases, and need no division
         match self.budget {
             Budget::PerRound => millionths,
             Budget::Flow { .. } if millionths == ROUND_UNIT => self.unit(),
-            Budget::Flow { .. } => self.unit() * millionths / ROUND_UNIT,
+            Budget::Flow { .. } => {
+                let exact = i128::from(self.unit()) * i128::from(millionths);
+                saturated(exact / i128::from(ROUND_UNIT))
+            }
         }
     }
 
-    fn credit_at(&self, now: Time) -> i128 {
+    fn credit_at(&self, now: Time) -> i64 {
         match self.budget {
             Budget::PerRound => self.credit,
             Budget::Flow { polls, burst, .. } => {
                 let waited = self.as_of.map_or(Span::ZERO, |as_of| now - as_of);
-                let full = self.unit() * i128::from(burst.max(1));
-                (self.credit + i128::from(waited.micros()) * i128::from(polls)).min(full)
+                let accrued = i128::from(waited.micros()) * i128::from(polls);
+                saturated(i128::from(self.credit) + accrued).min(self.full(burst))
             }
         }
+    }
+
+    /// As much as can be saved up.
+    fn full(&self, burst: u32) -> i64 {
+        self.unit().saturating_mul(i64::from(burst.max(1)))
     }
 
     /// Polls that could be paid now.
@@ -93,30 +100,35 @@ impl Purse {
     /// When `cost` can be paid; `None` if waiting does not help.
     pub(crate) fn affordable_at(&self, now: Time, cost: f64) -> Option<Time> {
         let Budget::Flow { polls, burst, .. } = self.budget else { return None };
-        let missing = self.units(cost) - self.credit_at(now);
-        let reachable = self.units(cost) <= self.unit() * i128::from(burst.max(1));
-        if polls == 0 || !reachable {
+        let cost = self.units(cost);
+        if polls == 0 || cost > self.full(burst) {
             return None;
         }
+        let missing = i128::from(cost) - i128::from(self.credit_at(now));
         let wait = (missing + i128::from(polls) - 1) / i128::from(polls);
-        Some(now + Span::from_micros(i64::try_from(wait).unwrap_or(i64::MAX)))
+        Some(now + Span::from_micros(saturated(wait)))
     }
 
     pub(crate) fn charge(&mut self, now: Time, cost: f64) {
-        self.credit = self.credit_at(now) - self.units(cost);
+        self.credit = self.credit_at(now).saturating_sub(self.units(cost));
         self.as_of = Some(now);
     }
 
     /// Time starts to count, or a round brings its polls.
     pub(crate) fn round(&mut self, now: Time, polls: u64) {
         match self.budget {
-            Budget::PerRound => self.credit = i128::from(polls) * ROUND_UNIT,
+            Budget::PerRound => self.credit = saturated(i128::from(polls) * i128::from(ROUND_UNIT)),
             Budget::Flow { .. } => {
                 self.credit = self.credit_at(now);
                 self.as_of = Some(now);
             }
         }
     }
+}
+
+/// Polls beyond what 64 bits count are as good as endless.
+fn saturated(units: i128) -> i64 {
+    i64::try_from(units).unwrap_or(if units > 0 { i64::MAX } else { i64::MIN })
 }
 
 #[cfg(test)]

@@ -30,17 +30,16 @@ pub trait Beliefs {
     fn known_at(&self, source: SourceIx) -> Option<Time>;
 }
 
-/// 24 bytes a source: single precision is plenty for a belief, and memory is what a million sources cost.
+/// 16 bytes a source: single precision is plenty for a belief, and memory is what a million sources cost.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Mind {
     /// When its state was last known; [`Time::MIN`] if never.
     known_at: Time,
     /// Shape and rate of the Gamma belief; zero before the first informative look.
     belief: (f32, f32),
-    importance: f32,
 }
 
-const BLANK: Mind = Mind { known_at: Time::MIN, belief: (0.0, 0.0), importance: 1.0 };
+const BLANK: Mind = Mind { known_at: Time::MIN, belief: (0.0, 0.0) };
 
 impl Mind {
     fn known_at(&self) -> Option<Time> {
@@ -66,18 +65,26 @@ impl Mind {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Learner {
     minds: Vec<Mind>,
+    /// Apart from the minds: learning does not need it.
+    importance: Vec<f32>,
     /// Polls that saw a change, and seconds watched, over all sources: where a newcomer's belief starts.
     changes: f64,
     watched: f64,
 }
 
 impl Learner {
+    /// Makes room for this many sources.
+    pub(crate) fn expect(&mut self, sources: usize) {
+        self.minds.reserve(sources.saturating_sub(self.minds.len()));
+        self.importance.reserve(sources.saturating_sub(self.importance.len()));
+    }
+
     pub(crate) fn entered(&mut self, now: Time, source: SourceIx, facts: &Facts) {
         let mind = grow(&mut self.minds, source.ix(), || BLANK);
-        mind.importance = facts.importance;
         if facts.known && mind.known_at().is_none() {
             mind.known_at = now;
         }
+        *grow(&mut self.importance, source.ix(), || 1.0) = facts.importance;
     }
 
     /// A source that comes back starts from nothing.
@@ -110,6 +117,10 @@ impl Learner {
     fn opinion(&self, mind: &Mind) -> Option<Belief> {
         let pooled = || Belief::at_first_look(self.watched / (self.changes + 1.0));
         mind.belief().or_else(|| (self.watched > 0.0).then(pooled))
+    }
+
+    fn importance(&self, source: SourceIx) -> f32 {
+        self.importance.get(source.ix()).copied().unwrap_or(1.0)
     }
 
     fn mind(&self, source: SourceIx) -> &Mind {
@@ -145,7 +156,7 @@ impl Beliefs for Learner {
                 objective.believed_value(belief, elapsed)
             }
         };
-        f64::from(mind.importance) * worth
+        f64::from(self.importance(source)) * worth
     }
 
     fn ripe(&self, source: SourceIx, objective: Objective, price: f64) -> Time {
@@ -154,7 +165,7 @@ impl Beliefs for Learner {
             (None, _) => Time::MIN,
             (Some(known_at), None) => known_at,
             (Some(known_at), Some(belief)) => {
-                let price = price / f64::from(mind.importance.max(f32::MIN_POSITIVE));
+                let price = price / f64::from(self.importance(source).max(f32::MIN_POSITIVE));
                 let waits = objective.believed_elapsed_at(belief, price);
                 waits.map_or(Time::MAX, |secs| known_at + Span::from_secs_f64(secs))
             }

@@ -148,7 +148,12 @@ impl Politeness {
     }
 
     /// The next host whose time to open came by `now`, with that time.
+    #[inline]
     pub(crate) fn open_next(&mut self, now: Time) -> Option<(Time, HostIx)> {
+        if self.openings.is_empty() { None } else { self.open_first(now) }
+    }
+
+    fn open_first(&mut self, now: Time) -> Option<(Time, HostIx)> {
         while let Some(&Reverse((at, host))) = self.openings.peek() {
             // an entry the door no longer stands by (opened from outside, shut for longer) is dropped
             let stands = self.doors[host.ix()].opening == Some(at);
@@ -172,10 +177,21 @@ impl Politeness {
     }
 
     /// Brings what the policy knows in line with the door; says what to tell it.
+    #[inline]
     fn settle(&mut self, now: Time, host: HostIx) -> Option<Gate> {
         let default = self.default;
         let door = self.door(host);
         let opens = door.opens(default);
+        // an open door waits for nothing
+        if door.open && opens <= now {
+            return None;
+        }
+        self.turn(now, host, opens)
+    }
+
+    /// A door that is shut, or was.
+    fn turn(&mut self, now: Time, host: HostIx, opens: Time) -> Option<Gate> {
+        let door = self.door(host);
         let was_open = std::mem::replace(&mut door.open, opens <= now);
         let waits = (opens > now && opens < Time::MAX).then_some(opens);
         if std::mem::replace(&mut door.opening, waits) != waits {

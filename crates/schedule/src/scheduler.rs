@@ -60,11 +60,14 @@ pub struct Scheduler<P> {
     /// How many sources there are.
     watched: usize,
     slots: Vec<Slot>,
+    /// Apart from the slots: a poll does not need them.
+    facts: Vec<Option<Facts>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
-    facts: Option<Facts>,
+    /// Who answers for it; `None` if it is not watched.
+    host: Option<HostIx>,
     flight: Option<Flight>,
 }
 
@@ -88,7 +91,15 @@ impl<P: Policy> Scheduler<P> {
             newcomers: settings.first_looks.map(Newcomers::new),
             watched: 0,
             slots: Vec::new(),
+            facts: Vec::new(),
         }
+    }
+
+    /// Makes room for this many sources, so that their entry moves nothing.
+    pub fn expect(&mut self, sources: usize) {
+        self.slots.reserve(sources.saturating_sub(self.slots.len()));
+        self.facts.reserve(sources.saturating_sub(self.facts.len()));
+        self.learner.expect(sources);
     }
 
     /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates; saved-up polls
@@ -106,7 +117,7 @@ impl<P: Policy> Scheduler<P> {
             let source = SourceIx::new(at);
             if let Some(flight) = &mut self.slots[at].flight {
                 flight.orphan = true;
-            } else if let Some(facts) = self.slots[at].facts {
+            } else if let Some(facts) = self.facts(source) {
                 let known = facts.known || self.learner.known_at(source).is_some();
                 self.seat(now, source, Facts { known, ..facts });
             }
@@ -247,13 +258,18 @@ impl<P: Policy> Scheduler<P> {
         grow(&mut self.slots, source.ix(), Slot::default)
     }
 
+    fn facts(&self, source: SourceIx) -> Option<Facts> {
+        self.facts.get(source.ix()).copied().flatten()
+    }
+
     fn entered(&mut self, now: Time, source: SourceIx, facts: Facts) {
-        let was = self.slot(source).facts;
-        if was.is_some() {
+        if self.slot(source).host.is_some() {
             self.withdraw(now, source);
+        } else {
+            self.watched += 1;
         }
-        self.watched += usize::from(was.is_none());
-        self.slot(source).facts = Some(facts);
+        self.slot(source).host = Some(facts.host);
+        *grow(&mut self.facts, source.ix(), || None) = Some(facts);
         self.learner.entered(now, source, &facts);
         if self.slot(source).flight.is_none() {
             self.seat(now, source, facts);
@@ -261,22 +277,23 @@ impl<P: Policy> Scheduler<P> {
     }
 
     fn left(&mut self, now: Time, source: SourceIx) {
-        if self.slot(source).facts.is_some() {
+        if self.slot(source).host.is_some() {
             self.withdraw(now, source);
             self.watched -= 1;
-            self.slot(source).facts = None;
+            self.slot(source).host = None;
+            self.facts[source.ix()] = None;
             self.learner.left(source);
         }
     }
 
     /// Takes the source from whoever holds it and pins it.
     fn pin(&mut self, now: Time, source: SourceIx, every: Span) {
-        let Slot { facts: Some(facts), flight } = *self.slot(source) else { return };
+        let Slot { host: Some(host), flight } = *self.slot(source) else { return };
         if !flight.is_some_and(|flight| flight.orphan) {
             self.take_back(now, source);
         }
         self.pinned.remove(source);
-        self.pinned.add(now, source, facts.host, every);
+        self.pinned.add(now, source, host, every);
         if flight.is_some() {
             self.pinned.sent(now, source);
         }
@@ -317,8 +334,8 @@ impl<P: Policy> Scheduler<P> {
 
     fn sent(&mut self, now: Time, source: SourceIx, purpose: Purpose) {
         let slot = self.slot(source);
-        let (Some(facts), None) = (slot.facts, slot.flight) else { return };
-        slot.flight = Some(Flight { host: facts.host, orphan: false });
+        let (Some(host), None) = (slot.host, slot.flight) else { return };
+        slot.flight = Some(Flight { host, orphan: false });
         self.purse.charge(now, self.policy.cost(purpose));
         if self.pinned.holds(source) {
             self.pinned.sent(now, source);
@@ -328,25 +345,24 @@ impl<P: Policy> Scheduler<P> {
         if let Some(newcomers) = &mut self.newcomers {
             newcomers.sent(source, self.watched);
         }
-        let gate = self.politeness.sent(now, facts.host);
-        self.pass_on(now, facts.host, gate);
+        let gate = self.politeness.sent(now, host);
+        self.pass_on(now, host, gate);
     }
 
     fn heard(&mut self, now: Time, heard: Observation) {
         let slot = self.slot(heard.source);
         let Some(flight) = slot.flight.take() else { return };
-        let facts = slot.facts;
-        match facts {
-            Some(facts) if flight.orphan => self.seat(now, heard.source, facts),
-            Some(facts) => self.answered(now, heard, facts),
-            None => {}
+        if !flight.orphan {
+            self.answered(now, heard);
+        } else if let Some(facts) = self.facts(heard.source) {
+            self.seat(now, heard.source, facts);
         }
         let gate = self.politeness.heard(now, flight.host);
         self.pass_on(now, flight.host, gate);
     }
 
     /// An answer to a question still asked.
-    fn answered(&mut self, now: Time, heard: Observation, facts: Facts) {
+    fn answered(&mut self, now: Time, heard: Observation) {
         let source = heard.source;
         self.learner.heard(&heard);
         if self.pinned.holds(source) {
@@ -356,8 +372,10 @@ impl<P: Policy> Scheduler<P> {
                 newcomers.failed(now, source);
             } else {
                 newcomers.remove(source);
-                let seen = Facts { known: true, ..facts };
-                self.policy.tell(now, &Event::Entered(source, seen), &self.learner);
+                if let Some(facts) = self.facts(source) {
+                    let seen = Event::Entered(source, Facts { known: true, ..facts });
+                    self.policy.tell(now, &seen, &self.learner);
+                }
             }
         } else {
             self.policy.tell(now, &Event::Heard(heard), &self.learner);

@@ -1,7 +1,8 @@
 //! Who is watched: dense ordinals for sources, sites and hosts, and what is known about a source.
 //!
 //! Names and addresses stay outside. Inside, a source is its place in an array, so state is
-//! struct-of-arrays and a decision touches few cache lines. No paper.
+//! struct-of-arrays and a decision touches few cache lines. For the same reason an ordinal is kept one higher than
+//! it is, never zero: an `Option` of one takes no more room. No paper.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,36 +14,56 @@ pub(crate) fn grow<T>(list: &mut Vec<T>, index: usize, fill: impl FnMut() -> T) 
     &mut list[index]
 }
 
+/// A kind of ordinal.
 macro_rules! ordinal {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        pub struct $name(u32);
+        #[serde(try_from = "u32", into = "u32")]
+        pub struct $name(std::num::NonZeroU32);
 
         impl $name {
             /// The ordinal 0.
-            pub const FIRST: Self = Self(0);
+            pub const FIRST: Self = Self(std::num::NonZeroU32::MIN);
 
             /// The ordinal with this number.
             ///
             /// # Panics
-            /// Above `u32::MAX`: four thousand million things are more than one scheduler holds.
+            /// From `u32::MAX` on: four thousand million things are more than one scheduler holds.
             pub fn new(number: usize) -> Self {
-                Self(u32::try_from(number).expect("ordinals fit 32 bits"))
+                let number = u32::try_from(number).ok();
+                number.and_then(|number| number.try_into().ok()).expect("ordinals fit 32 bits")
             }
 
-            /// The number as it is stored.
+            /// The number itself.
             pub const fn raw(self) -> u32 {
-                self.0
+                self.0.get() - 1
             }
 
             /// The number, to index arrays with.
             pub const fn ix(self) -> usize {
-                self.0 as usize
+                self.raw() as usize
+            }
+        }
+
+        impl TryFrom<u32> for $name {
+            type Error = &'static str;
+
+            fn try_from(number: u32) -> Result<Self, Self::Error> {
+                let kept = number.checked_add(1).and_then(std::num::NonZeroU32::new);
+                kept.map(Self).ok_or("an ordinal must be below 4294967295")
+            }
+        }
+
+        impl From<$name> for u32 {
+            fn from(ordinal: $name) -> Self {
+                ordinal.raw()
             }
         }
     };
 }
+
+pub(crate) use ordinal;
 
 ordinal! {
     /// A thing we watch.

@@ -161,7 +161,10 @@ impl Belief {
     /// (u, q) = (b/(b+τ), u^a): q is the chance of no change within τ.
     fn no_change(self, interval: f64) -> (f64, f64) {
         let u = self.b / (self.b + interval);
-        (u, u.powf(self.a))
+        // a belief no change has shaken yet has the shape it began with, and a root is quicker than a power
+        #[expect(clippy::float_cmp, reason = "only exactly a half is a square root")]
+        let q = if self.a == 0.5 { u.sqrt() } else { u.powf(self.a) };
+        (u, q)
     }
 }
 

@@ -33,7 +33,8 @@ use crate::source::grow;
 use crate::spec::{Call, Mistake};
 use crate::value::Objective;
 use crate::{
-    Beliefs, Event, HostIx, Next, Observation, Policy, Purpose, Round, SourceIx, Time, Verdict,
+    Beliefs, Event, HostIx, Next, Observation, Policy, Purpose, Round, SourceIx, Span, Time,
+    Verdict,
 };
 
 /// What a person may set.
@@ -105,84 +106,51 @@ type Scorer<'a> = Box<dyn Fn(SourceIx, &Place) -> f64 + 'a>;
 pub struct Frequency {
     settings: Settings,
     places: Vec<Option<Place>>,
+    /// By source, only for the estimator that needs them.
+    ages: Vec<last_modified::Tally>,
+    /// Gaps and verdicts by source, only for the likelihood.
+    gaps: Vec<Vec<(f32, bool)>>,
     /// This round's polls, best first.
     plan: Lanes,
     /// Numbers given out in the plan.
-    planned: u64,
-    entries: u64,
+    planned: u32,
+    entries: u32,
     out: usize,
     /// Verdicts speak about the current round alone, not about the time since the last look.
     sees_round_only: bool,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A source's place and what every estimator keeps of its polls: 40 bytes, since every round reads them all.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Place {
-    host: HostIx,
-    /// Its place in the order of entry.
-    entered: u64,
-    /// Number in the plan; `None` when not in it or in flight.
-    number: Option<u64>,
-    is_out: bool,
-    looked: Option<Time>,
-    history: History,
-}
-
-/// What an estimator keeps of a source's polls.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct History {
+    /// When it was last looked at; [`Time::MIN`] if never.
+    looked: Time,
+    /// Seconds its looks speak about.
+    time: f64,
     looks: u32,
     changed: u32,
-    time: f64,
-    tally: last_modified::Tally,
-    /// Gaps and verdicts, only for the likelihood.
-    polls: Vec<(f32, bool)>,
+    host: HostIx,
+    /// Its place in the order of entry.
+    entered: u32,
+    /// Number in the plan; 0 when not in it or in flight.
+    number: u32,
+    is_out: bool,
 }
 
 impl Place {
+    fn new(host: HostIx, entered: u32) -> Self {
+        let looked = Time::MIN;
+        Self { looked, time: 0.0, looks: 0, changed: 0, host, entered, number: 0, is_out: false }
+    }
+
     /// Never polled yet.
     fn is_new(&self) -> bool {
-        self.history.looks == 0 && self.looked.is_none()
-    }
-}
-
-impl History {
-    fn add(&mut self, estimator: Estimator, gap: f64, changed: bool, age: Option<f64>) {
-        self.looks += 1;
-        self.changed += u32::from(changed);
-        self.time += gap;
-        match estimator {
-            // a gap in single precision is good to a second in half a year
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "single precision is enough for a gap"
-            )]
-            Estimator::Likelihood => self.polls.push((gap as f32, changed)),
-            Estimator::LastModified => self.tally.add(gap, age.filter(|_| changed)),
-            Estimator::Posterior | Estimator::Naive | Estimator::BiasReduced => {}
-        }
+        self.looks == 0 && self.looked == Time::MIN
     }
 
-    /// Δ̂ per second, never zero: at least half a change over the time watched, at most one a second.
-    fn rate(&self, estimator: Estimator) -> f64 {
-        let mean_gap = self.time / f64::from(self.looks.max(1));
-        let rate = match estimator {
-            Estimator::Naive => regular::naive(self.changed, self.looks).rate / mean_gap,
-            Estimator::Posterior | Estimator::BiasReduced => {
-                regular::bias_reduced(self.changed, self.looks).rate / mean_gap
-            }
-            Estimator::Likelihood => {
-                let polls: Vec<Poll> = self
-                    .polls
-                    .iter()
-                    .map(|&(gap, changed)| Poll { gap: f64::from(gap), changed })
-                    .collect();
-                likelihood::most_likely(&polls).map_or(0.0, |estimate| estimate.rate)
-            }
-            Estimator::LastModified => {
-                self.tally.bias_reduced().map_or(0.0, |estimate| estimate.rate)
-            }
-        };
-        rate.clamp(0.5 / self.time.max(1.0), 1.0)
+    /// Seconds from its last look to `at`; none if there was no look.
+    fn elapsed(&self, at: Time) -> f64 {
+        if self.looked == Time::MIN { 0.0 } else { (at - self.looked).secs() }
     }
 }
 
@@ -192,6 +160,8 @@ impl Frequency {
         Self {
             settings,
             places: Vec::new(),
+            ages: Vec::new(),
+            gaps: Vec::new(),
             plan: Lanes::default(),
             planned: 0,
             entries: 0,
@@ -200,31 +170,27 @@ impl Frequency {
         }
     }
 
-    /// CN-62: what the history costs, per source, without the gaps a likelihood keeps.
+    /// CN-62: what the history costs, per source, without what `likelihood` and `last-modified` keep besides.
     pub const fn bytes_per_source() -> usize {
         size_of::<Option<Place>>()
     }
 
     fn begin(&mut self, now: Time, round: Round, beliefs: &dyn Beliefs) {
-        self.plan.clear();
+        for source in self.plan.clear() {
+            self.places[source.ix()].iter_mut().for_each(|place| place.number = 0);
+        }
         self.planned = 0;
-        self.places.iter_mut().flatten().for_each(|place| place.number = None);
         // worth is judged as of the round's end; an endless round has none
         let at = if round.end < Time::MAX { round.end } else { now };
         let score = self.scorer(at, round, beliefs);
         let worth = |(ix, place): (usize, &Option<Place>)| {
-            let place = place.as_ref().filter(|place| !place.is_out)?;
-            Some((
-                if place.is_new() {
-                    3.0 - place.entered as f64 * 1e-12
-                } else {
-                    score(SourceIx::new(ix), place)
-                },
-                SourceIx::new(ix),
-            ))
+            let (place, source) = (place.filter(|place| !place.is_out)?, SourceIx::new(ix));
+            // in order of entry, before all others
+            let first = || 3.0 - f64::from(place.entered) * 1e-12;
+            Some(rank(if place.is_new() { first() } else { score(source, &place) }, source))
         };
-        let mut best: Vec<(f64, SourceIx)> =
-            self.places.iter().enumerate().filter_map(worth).collect();
+        let mut best: Vec<Rank> = Vec::with_capacity(self.places.len());
+        best.extend(self.places.iter().enumerate().filter_map(worth));
         let polls = usize::try_from(round.polls).unwrap_or(usize::MAX);
         let revisits = if self.sees_round_only && self.settings.rule == Rule::Myopic {
             polls.div_ceil(REVISITS)
@@ -232,24 +198,48 @@ impl Frequency {
             0
         };
         drop(score);
-        let mut rest = top(&mut best, polls.saturating_sub(revisits));
-        for entry in &mut rest {
-            if let Some(Some(place)) = self.places.get(entry.1.ix()) {
-                entry.0 = self.chance_since_look(entry.1, place, at, beliefs);
+        let (planned, rest) = top(&mut best, polls.saturating_sub(revisits));
+        for entry in rest.iter_mut().filter(|_| revisits > 0) {
+            let source = ranked(*entry);
+            if let Some(Some(place)) = self.places.get(source.ix()) {
+                *entry = rank(self.chance_since_look(source, place, at, beliefs), source);
             }
         }
-        top(&mut rest, revisits);
-        for (_, source) in best.into_iter().chain(rest) {
-            self.enlist(source);
+        let (revisited, _) = top(rest, revisits);
+        for &entry in planned.iter().chain(&*revisited) {
+            self.enlist(ranked(entry));
         }
     }
 
     fn rate(&self, source: SourceIx, place: &Place, beliefs: &dyn Beliefs) -> f64 {
-        let own = || place.history.rate(self.settings.estimator);
+        let own = || self.own_rate(source, place);
         match self.settings.estimator {
             Estimator::Posterior => beliefs.rate(source).unwrap_or_else(own),
             _ => own(),
         }
+    }
+
+    /// Δ̂ per second, never zero: at least half a change over the time watched, at most one a second.
+    fn own_rate(&self, source: SourceIx, place: &Place) -> f64 {
+        let Place { looks, changed, time, .. } = *place;
+        let mean_gap = time / f64::from(looks.max(1));
+        let rate = match self.settings.estimator {
+            Estimator::Naive => regular::naive(changed, looks).rate / mean_gap,
+            Estimator::Posterior | Estimator::BiasReduced => {
+                regular::bias_reduced(changed, looks).rate / mean_gap
+            }
+            Estimator::Likelihood => {
+                let gaps = self.gaps.get(source.ix()).map_or(&[][..], Vec::as_slice);
+                let poll = |&(gap, changed)| Poll { gap: f64::from(gap), changed };
+                let polls: Vec<Poll> = gaps.iter().map(poll).collect();
+                likelihood::most_likely(&polls).map_or(0.0, |estimate| estimate.rate)
+            }
+            Estimator::LastModified => {
+                let ages = self.ages.get(source.ix()).copied().unwrap_or_default();
+                ages.bias_reduced().map_or(0.0, |estimate| estimate.rate)
+            }
+        };
+        rate.clamp(0.5 / time.max(1.0), 1.0)
     }
 
     fn chance_since_look(
@@ -259,18 +249,17 @@ impl Frequency {
         at: Time,
         beliefs: &dyn Beliefs,
     ) -> f64 {
-        let elapsed = place.looked.map_or(0.0, |looked| (at - looked).secs());
         match self.settings.estimator {
             Estimator::Posterior => beliefs.stale(source, at),
-            _ => -(-self.rate(source, place, beliefs) * elapsed).exp_m1(),
+            _ => -(-self.rate(source, place, beliefs) * place.elapsed(at)).exp_m1(),
         }
     }
 
     fn enlist(&mut self, source: SourceIx) {
         if let Some(place) = &mut self.places[source.ix()] {
             self.planned += 1;
-            place.number = Some(self.planned);
-            self.plan.add(place.host, self.planned, source);
+            place.number = self.planned;
+            self.plan.add(place.host, u64::from(self.planned), source);
         }
     }
 
@@ -291,8 +280,7 @@ impl Frequency {
                 let best = self.best_rates(objective, round, beliefs);
                 Box::new(move |source, place| {
                     let class = class_of(self.rate(source, place, beliefs));
-                    let elapsed = place.looked.map_or(0.0, |looked| (at - looked).secs());
-                    let overdue = elapsed * best.get(&class).copied().unwrap_or(0.0);
+                    let overdue = place.elapsed(at) * best.get(&class).copied().unwrap_or(0.0);
                     // squeezed into [0, 2), keeping the order
                     2.0 * overdue / (1.0 + overdue)
                 })
@@ -337,37 +325,76 @@ impl Frequency {
             Verdict::Same => Some(false),
             Verdict::Changed => Some(true),
         };
-        if let (Some(before), Some(since)) = (place.looked, heard.since) {
-            self.sees_round_only = since > before;
+        if let (true, Some(since)) = (place.looked > Time::MIN, heard.since) {
+            self.sees_round_only = since > place.looked;
         }
-        place.looked = Some(heard.sent);
+        place.looked = heard.sent;
         if let (Some(changed), Some(since)) = (changed, heard.since) {
             let gap = (heard.sent - since).secs();
-            place.history.add(
-                self.settings.estimator,
-                gap,
-                changed,
-                heard.age.map(crate::Span::secs),
-            );
+            place.looks += 1;
+            place.changed += u32::from(changed);
+            place.time += gap;
+            self.keep(heard, gap, changed);
         }
+    }
+
+    /// What two of the estimators keep besides.
+    fn keep(&mut self, heard: &Observation, gap: f64, changed: bool) {
+        let at = heard.source.ix();
+        match self.settings.estimator {
+            // a gap in single precision is good to a second in half a year
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "single precision is enough for a gap"
+            )]
+            Estimator::Likelihood => {
+                grow(&mut self.gaps, at, Vec::new).push((gap as f32, changed));
+            }
+            Estimator::LastModified => {
+                let age = heard.age.filter(|_| changed).map(Span::secs);
+                grow(&mut self.ages, at, last_modified::Tally::default).add(gap, age);
+            }
+            Estimator::Posterior | Estimator::Naive | Estimator::BiasReduced => {}
+        }
+    }
+
+    fn left(&mut self, source: SourceIx) {
+        let Some(place) = self.places.get_mut(source.ix()).and_then(Option::take) else { return };
+        if place.number > 0 {
+            self.plan.take(place.host, u64::from(place.number));
+        }
+        self.out -= usize::from(place.is_out);
+        self.gaps.get_mut(source.ix()).map(std::mem::take);
+        self.ages.get_mut(source.ix()).map(std::mem::take);
     }
 }
 
 /// One poll in so many goes to the source likeliest to have changed since its last look.
 const REVISITS: usize = 20;
 
-/// Keeps the `most` best in order, best first; the others are returned.
-fn top(list: &mut Vec<(f64, SourceIx)>, most: usize) -> Vec<(f64, SourceIx)> {
-    let by_worth =
-        |a: &(f64, SourceIx), b: &(f64, SourceIx)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-    let rest = if most < list.len() {
-        list.select_nth_unstable_by(most, by_worth);
-        list.split_off(most)
-    } else {
-        Vec::new()
-    };
-    list.sort_unstable_by(by_worth);
-    rest
+/// A worth and its source as one number, which sorts best first, equals by ordinal: quick to compare.
+type Rank = u128;
+
+/// `worth` must not be negative: then its bits sort as it does.
+fn rank(worth: f64, source: SourceIx) -> Rank {
+    (u128::from(!worth.max(0.0).to_bits()) << 32) | u128::from(source.raw())
+}
+
+fn ranked(rank: Rank) -> SourceIx {
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is the ordinal")]
+    let source = rank as u32;
+    SourceIx::new(source as usize)
+}
+
+/// The `most` best in order, best first, and the others.
+fn top(list: &mut [Rank], most: usize) -> (&mut [Rank], &mut [Rank]) {
+    let most = most.min(list.len());
+    if most > 0 && most < list.len() {
+        list.select_nth_unstable(most);
+    }
+    let (best, rest) = list.split_at_mut(most);
+    best.sort_unstable();
+    (best, rest)
 }
 
 /// Rates a percent apart share a class, so that planning costs the number of distinct rates.
@@ -385,32 +412,20 @@ impl Policy for Frequency {
     fn tell(&mut self, now: Time, event: &Event, beliefs: &dyn Beliefs) {
         match *event {
             Event::Entered(source, facts) => {
-                self.entries += 1;
-                let history = History::default();
-                let place = Place {
-                    host: facts.host,
-                    entered: self.entries,
-                    number: None,
-                    is_out: false,
-                    looked: None,
-                    history,
-                };
+                self.entries = self.entries.saturating_add(1);
+                let place = Place::new(facts.host, self.entries);
                 *grow(&mut self.places, source.ix(), || None) = Some(place);
             }
-            Event::Left(source) => {
-                if let Some(place) = self.places.get_mut(source.ix()).and_then(Option::take) {
-                    place.number.inspect(|&number| self.plan.take(place.host, number));
-                    self.out -= usize::from(place.is_out);
-                }
-            }
+            Event::Left(source) => self.left(source),
             Event::Round(round) => self.begin(now, round, beliefs),
             Event::Host(host, gate) => self.plan.gate(host, gate),
             Event::Sent(source, _) => {
                 if let Some(Some(place)) = self.places.get_mut(source.ix()) {
                     place.is_out = true;
                     self.out += 1;
-                    if let Some(number) = place.number.take() {
-                        self.plan.take(place.host, number);
+                    match std::mem::take(&mut place.number) {
+                        0 => {}
+                        number => self.plan.take(place.host, u64::from(number)),
                     }
                 }
             }
@@ -431,14 +446,15 @@ impl Policy for Frequency {
         let Some(Some(place)) = self.places.get(source.ix()) else {
             return "it is not watched".to_owned();
         };
-        let History { looks, changed, .. } = place.history;
+        let Place { looks, changed, .. } = *place;
         let chance = 100.0 * beliefs.stale(source, now);
         match (looks, place.number) {
             (0, _) => "never polled yet: the first pass takes every source in turn".to_owned(),
-            (_, Some(number)) => format!(
-                "changed in {changed} of {looks} looks, probably changed now ({chance:.0} %); number {number} of this round's plan"
+            (_, 1..) => format!(
+                "changed in {changed} of {looks} looks, probably changed now ({chance:.0} %); number {} of this round's plan",
+                place.number
             ),
-            (_, None) => format!(
+            (_, 0) => format!(
                 "changed in {changed} of {looks} looks, probably changed now ({chance:.0} %); not in this round's plan"
             ),
         }

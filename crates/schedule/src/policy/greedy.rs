@@ -44,12 +44,8 @@ impl Greedy {
 impl Policy for Greedy {
     fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
         if let Event::Round(round) = *event {
-            self.sampling.begin(round);
-            let samples = self.sampling.sample_size(self.settings.samples);
-            for site in self.sampling.pool.sites() {
-                self.sampling.owe(site, samples);
-                self.refresh(site);
-            }
+            self.sampling.begin_with(round, self.settings.samples);
+            self.sampling.pool.sites().for_each(|site| self.refresh(site));
         }
         for site in self.sampling.tell(event) {
             self.refresh(site);
@@ -75,6 +71,6 @@ impl Policy for Greedy {
     }
 
     fn cost(&self, purpose: Purpose) -> f64 {
-        self.settings.cost(purpose)
+        self.sampling.cost(purpose)
     }
 }

@@ -1,8 +1,9 @@
-//! Sources in an order, one queue a host: which comes first among hosts that are open?
+//! Sources in an order: which comes first among those whose host is open?
 //!
-//! Each source stands under a number, the smaller the earlier. A shut host makes its own sources wait, never
-//! the others. What is taken out leaves a gap that is skipped when it reaches the front. Cost: O(log hosts)
-//! to add behind, to take, and to see who is first. No paper.
+//! Each source stands under a number, the smaller the earlier, in one line for all. Whoever comes to its front while
+//! their host is shut steps aside, into a queue of that host, and is served from there once it opens. So a shut host
+//! makes its own sources wait, never the others. What is taken out leaves a gap that is skipped when it reaches the
+//! front. Cost: O(1) a source while hosts are open, O(log hosts) for those that stepped aside. No paper.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,18 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::source::grow;
 use crate::{Gate, HostIx, SourceIx};
 
-/// Queues of all hosts.
+/// The line, and who stepped aside.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Lanes {
-    lanes: Vec<Lane>,
+    line: Queue,
+    hosts: Vec<Lane>,
     /// Heads of the queues of open hosts.
     heads: BTreeSet<(u64, HostIx)>,
 }
 
+/// Sources of one host that came to the front while it was shut.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Lane {
-    /// Ascending in number; `None` where a source was taken out.
-    queue: VecDeque<(u64, Option<SourceIx>)>,
+    aside: Queue,
     shut: bool,
     /// Its entry in `heads`.
     head: Option<u64>,
@@ -30,70 +32,122 @@ struct Lane {
 
 impl Lanes {
     fn lane(&mut self, host: HostIx) -> &mut Lane {
-        grow(&mut self.lanes, host.ix(), Lane::default)
+        grow(&mut self.hosts, host.ix(), Lane::default)
     }
 
-    /// Puts a source under a number that is not in use at this host.
+    /// Puts a source under a number that is not in use.
     pub fn add(&mut self, host: HostIx, number: u64, source: SourceIx) {
-        let queue = &mut self.lane(host).queue;
-        let at = match queue.back() {
-            Some(&(last, _)) if last >= number => {
-                queue.partition_point(|&(other, _)| other < number)
-            }
-            _ => queue.len(),
-        };
-        match queue.get_mut(at) {
-            Some(gap) if gap.0 == number => gap.1 = Some(source),
-            _ => queue.insert(at, (number, Some(source))),
-        }
-        self.refresh(host);
+        self.lane(host);
+        self.line.add(Entry { number, host, source: Some(source) });
+        self.advance();
     }
 
     /// Takes out whatever stands under a number.
     pub fn take(&mut self, host: HostIx, number: u64) {
-        let queue = &mut self.lane(host).queue;
-        let is_front = queue.front().is_some_and(|&(front, _)| front == number);
-        let at = if is_front { 0 } else { queue.partition_point(|&(other, _)| other < number) };
-        if let Some(entry) = queue.get_mut(at).filter(|entry| entry.0 == number) {
-            entry.1 = None;
+        if self.line.take(number) {
+            self.advance();
+        } else if self.lane(host).aside.take(number) {
+            self.refresh(host);
         }
-        self.refresh(host);
     }
 
     /// A host shut or opened.
     pub fn gate(&mut self, host: HostIx, gate: Gate) {
         self.lane(host).shut = gate != Gate::Open;
         self.refresh(host);
+        self.advance();
     }
 
-    /// Empties all queues; hosts stay shut or open.
-    pub fn clear(&mut self) {
+    /// Empties all queues; who was still in them. Hosts stay shut or open.
+    pub fn clear(&mut self) -> Vec<SourceIx> {
         self.heads.clear();
-        for lane in &mut self.lanes {
-            lane.queue.clear();
-            lane.head = None;
-        }
+        self.hosts.iter_mut().for_each(|lane| lane.head = None);
+        let queues = self.hosts.iter_mut().map(|lane| &mut lane.aside).chain([&mut self.line]);
+        queues.flat_map(|queue| queue.0.drain(..)).filter_map(|entry| entry.source).collect()
     }
 
     /// The first source of an open host, with its number.
     pub fn first(&self) -> Option<(u64, SourceIx)> {
-        let &(number, host) = self.heads.first()?;
-        let &(_, source) = self.lanes[host.ix()].queue.front()?;
-        Some((number, source?))
+        let aside = self.heads.first().and_then(|&(_, host)| self.hosts[host.ix()].aside.first());
+        match (self.line.first(), aside) {
+            (Some(line), Some(aside)) => Some(line.min(aside)),
+            (line, aside) => line.or(aside),
+        }
     }
 
-    /// Drops gaps at the front and lists the head if the host is open.
-    fn refresh(&mut self, host: HostIx) {
-        let lane = &mut self.lanes[host.ix()];
-        while let Some((_, None)) = lane.queue.front() {
-            lane.queue.pop_front();
+    /// Lets those at the front of the line whose host is shut step aside.
+    fn advance(&mut self) {
+        while let Some(&front) = self.line.0.front() {
+            let lane = &mut self.hosts[front.host.ix()];
+            if front.source.is_some() && !lane.shut {
+                break;
+            }
+            self.line.0.pop_front();
+            if front.source.is_some() {
+                lane.aside.add(front);
+            }
         }
-        let head = if lane.shut { None } else { lane.queue.front().map(|&(number, _)| number) };
+    }
+
+    /// Lists the head of a host's own queue if the host is open.
+    fn refresh(&mut self, host: HostIx) {
+        let lane = &mut self.hosts[host.ix()];
+        let head = lane.aside.first().filter(|_| !lane.shut).map(|(number, _)| number);
         if head != lane.head {
             lane.head.map(|old| self.heads.remove(&(old, host)));
             head.map(|new| self.heads.insert((new, host)));
             lane.head = head;
         }
+    }
+}
+
+/// Entries in ascending order of their numbers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Queue(VecDeque<Entry>);
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Entry {
+    number: u64,
+    host: HostIx,
+    /// `None` where a source was taken out.
+    source: Option<SourceIx>,
+}
+
+impl Queue {
+    /// The first, unless a gap is in front.
+    fn first(&self) -> Option<(u64, SourceIx)> {
+        let front = self.0.front()?;
+        Some((front.number, front.source?))
+    }
+
+    fn add(&mut self, entry: Entry) {
+        let at = match self.0.back() {
+            Some(last) if last.number >= entry.number => self.position(entry.number),
+            _ => return self.0.push_back(entry),
+        };
+        match self.0.get_mut(at) {
+            Some(gap) if gap.number == entry.number => *gap = entry,
+            _ => self.0.insert(at, entry),
+        }
+    }
+
+    /// Leaves a gap, or none in front; whether the number was here.
+    fn take(&mut self, number: u64) -> bool {
+        let is_front = self.0.front().is_some_and(|front| front.number == number);
+        let at = if is_front { 0 } else { self.position(number) };
+        let Some(entry) = self.0.get_mut(at).filter(|entry| entry.number == number) else {
+            return false;
+        };
+        entry.source = None;
+        while self.0.front().is_some_and(|front| front.source.is_none()) {
+            self.0.pop_front();
+        }
+        true
+    }
+
+    /// Where a number stands or would stand.
+    fn position(&self, number: u64) -> usize {
+        self.0.partition_point(|entry| entry.number < number)
     }
 }
 

@@ -12,11 +12,11 @@
 //! Paper: CN-22's "random subset", CN-07's "not downloaded again in the cycle"
 //! (`docs/papers/cho-ntoulas-2002.md`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::source::grow;
+use crate::source::{grow, ordinal};
 use crate::{Gate, HostIx, Purpose, SiteIx, SourceIx, chance};
 
 /// Sources by site and host, with this round's draws.
@@ -29,21 +29,29 @@ pub struct Pool {
     places: Vec<Option<Place>>,
     sites: Vec<Site>,
     lanes: Vec<Lane>,
-    by_key: BTreeMap<(SiteIx, HostIx), usize>,
+    by_key: BTreeMap<(SiteIx, HostIx), LaneIx>,
+    /// The lane last entered.
+    entered: Option<LaneIx>,
     hosts: Vec<Host>,
     /// Few at a time, the latest last.
     flights: Vec<Flight>,
+    /// Sources of which a lost poll was forgiven this round.
+    forgiven: BTreeSet<SourceIx>,
     sources: usize,
     samples_out: usize,
 }
 
+ordinal! {
+    /// The sources of one site on one host.
+    LaneIx
+}
+
+/// Eight bytes, absent or not: every draw reads one at random.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Place {
-    lane: u32,
+    lane: LaneIx,
     /// Index among its site's members.
     at: u32,
-    /// The lap in which a lost poll of it was last forgiven.
-    forgiven: u32,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -55,6 +63,8 @@ struct Site {
     ready: usize,
     /// Polls sent this round.
     sends: u64,
+    /// A random number for this site and round.
+    luck: u64,
 }
 
 /// The sources of one site on one host: how many, and how many may be drawn.
@@ -68,7 +78,7 @@ struct Lane {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Host {
-    lanes: Vec<usize>,
+    lanes: Vec<LaneIx>,
     shut: bool,
 }
 
@@ -103,8 +113,10 @@ impl Pool {
             sites: Vec::new(),
             lanes: Vec::new(),
             by_key: BTreeMap::new(),
+            entered: None,
             hosts: Vec::new(),
             flights: Vec::new(),
+            forgiven: BTreeSet::new(),
             sources: 0,
             samples_out: 0,
         }
@@ -132,7 +144,7 @@ impl Pool {
 
     /// The site of a source in the pool.
     pub fn site_of(&self, source: SourceIx) -> Option<SiteIx> {
-        self.place(source).map(|place| self.lanes[place.lane as usize].site)
+        self.place(source).map(|place| self.lanes[place.lane.ix()].site)
     }
 
     /// How many sources the site has.
@@ -175,7 +187,16 @@ impl Pool {
 
     fn is_open(&self, source: SourceIx) -> bool {
         self.place(source)
-            .is_some_and(|place| !self.hosts[self.lanes[place.lane as usize].host.ix()].shut)
+            .is_some_and(|place| !self.hosts[self.lanes[place.lane.ix()].host.ix()].shut)
+    }
+
+    /// A random number for the site in this round.
+    pub fn luck(&self, site: SiteIx) -> u64 {
+        self.sites.get(site.ix()).map_or(0, |site| site.luck)
+    }
+
+    fn draw_luck(&self, site: usize) -> u64 {
+        chance::draw(self.seed, [self.round, site as u64])
     }
 
     /// A new round: everything may be drawn again, except what is still in flight.
@@ -183,7 +204,12 @@ impl Pool {
         self.round = u64::from(round);
         self.laps += 1;
         self.samples_out = 0;
-        self.sites.iter_mut().for_each(|site| (site.done, site.ready, site.sends) = (0, 0, 0));
+        self.forgiven.clear();
+        for at in 0..self.sites.len() {
+            let luck = self.draw_luck(at);
+            let site = &mut self.sites[at];
+            (site.done, site.ready, site.sends, site.luck) = (0, 0, 0, luck);
+        }
         for lane in &mut self.lanes {
             lane.undrawn = lane.size;
             if !self.hosts[lane.host.ix()].shut {
@@ -196,31 +222,45 @@ impl Pool {
 
     /// A source enters, into the part that may be drawn.
     pub fn enter(&mut self, source: SourceIx, site: SiteIx, host: HostIx) {
-        grow(&mut self.sites, site.ix(), Site::default);
-        grow(&mut self.hosts, host.ix(), Host::default);
-        let lane = *self.by_key.entry((site, host)).or_insert_with(|| {
-            self.lanes.push(Lane { site, host, size: 0, undrawn: 0 });
-            self.hosts[host.ix()].lanes.push(self.lanes.len() - 1);
-            self.lanes.len() - 1
-        });
+        while self.sites.len() <= site.ix() {
+            let luck = self.draw_luck(self.sites.len());
+            self.sites.push(Site { luck, ..Site::default() });
+        }
+        let lane = self.lane(site, host);
+        self.entered = Some(lane);
         let members = &mut self.sites[site.ix()].members;
-        let place = Place {
-            lane: SourceIx::new(lane).raw(),
-            at: SourceIx::new(members.len()).raw(),
-            forgiven: 0,
-        };
+        let place = Place { lane, at: SourceIx::new(members.len()).raw() };
         members.push(source);
         *grow(&mut self.places, source.ix(), || None) = Some(place);
-        self.lanes[lane].size += 1;
+        self.lanes[lane.ix()].size += 1;
         self.sources += 1;
         self.set_drawable(place, true);
+    }
+
+    /// The lane of a site on a host.
+    fn lane(&mut self, site: SiteIx, host: HostIx) -> LaneIx {
+        // neighbours often enter one after another
+        let same = |lane: &LaneIx| {
+            let lane = self.lanes[lane.ix()];
+            (lane.site, lane.host) == (site, host)
+        };
+        if let Some(lane) = self.entered.filter(same) {
+            return lane;
+        }
+        *self.by_key.entry((site, host)).or_insert_with(|| {
+            let lane = LaneIx::new(self.lanes.len());
+            self.lanes.push(Lane { site, host, size: 0, undrawn: 0 });
+            grow(&mut self.hosts, host.ix(), Host::default).lanes.push(lane);
+            lane
+        })
     }
 
     /// A source leaves; its site, if it was here.
     pub fn leave(&mut self, source: SourceIx) -> Option<SiteIx> {
         let place = self.place(source)?;
-        let site = self.lanes[place.lane as usize].site;
+        let site = self.lanes[place.lane.ix()].site;
         self.land(source);
+        self.forgiven.remove(&source);
         self.mark_drawn(source);
         // from the last of the drawn to the last of all, then off
         let (done, last) =
@@ -229,7 +269,7 @@ impl Pool {
         self.swap(site, done, last);
         self.sites[site.ix()].done = done;
         self.sites[site.ix()].members.pop();
-        self.lanes[place.lane as usize].size -= 1;
+        self.lanes[place.lane.ix()].size -= 1;
         self.places[source.ix()] = None;
         self.sources -= 1;
         Some(site)
@@ -262,7 +302,7 @@ impl Pool {
         if std::mem::replace(&mut host.shut, shut) == shut {
             return Vec::new();
         }
-        let lanes = host.lanes.iter().map(|&lane| self.lanes[lane]);
+        let lanes = host.lanes.iter().map(|lane| self.lanes[lane.ix()]);
         lanes
             .map(|Lane { site, undrawn, .. }| {
                 let ready = &mut self.sites[site.ix()].ready;
@@ -284,14 +324,11 @@ impl Pool {
 
     /// Lets a source be drawn again, once a round.
     fn forgive(&mut self, source: SourceIx) {
-        let laps = self.laps;
-        let Some(Some(place)) = self.places.get_mut(source.ix()) else { return };
-        if place.forgiven == laps {
+        let Some(place) = self.place(source) else { return };
+        if !self.forgiven.insert(source) {
             return;
         }
-        place.forgiven = laps;
-        let place = *place;
-        let site = self.lanes[place.lane as usize].site;
+        let site = self.lanes[place.lane.ix()].site;
         let done = self.sites[site.ix()].done;
         if (place.at as usize) < done {
             self.swap(site, place.at as usize, done - 1);
@@ -303,7 +340,7 @@ impl Pool {
     /// Moves a source to the drawn part of its site.
     fn mark_drawn(&mut self, source: SourceIx) {
         let Some(place) = self.place(source) else { return };
-        let site = self.lanes[place.lane as usize].site;
+        let site = self.lanes[place.lane.ix()].site;
         let done = self.sites[site.ix()].done;
         if place.at as usize >= done {
             self.swap(site, place.at as usize, done);
@@ -314,7 +351,7 @@ impl Pool {
 
     /// Keeps the counts when a source joins or leaves the part that may be drawn.
     fn set_drawable(&mut self, place: Place, drawable: bool) {
-        let lane = &mut self.lanes[place.lane as usize];
+        let lane = &mut self.lanes[place.lane.ix()];
         let open = !self.hosts[lane.host.ix()].shut;
         let ready = &mut self.sites[lane.site.ix()].ready;
         if drawable {

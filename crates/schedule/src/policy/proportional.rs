@@ -55,7 +55,15 @@ impl Proportional {
         let left = (self.sampling.left() + 1e-9).max(0.0).floor() as usize;
         self.shares = share(left, &weights, &caps);
         self.struck = true;
-        for site in self.sampling.pool.sites() {
+        self.sampling.pool.sites().for_each(|site| self.refresh(site));
+    }
+
+    /// A download out of its site's share.
+    fn spend(&mut self, source: SourceIx) {
+        let Some(site) = self.sampling.pool.site_of(source) else { return };
+        let Some(share) = self.shares.get_mut(site.ix()) else { return };
+        *share = share.saturating_sub(1);
+        if *share == 0 {
             self.refresh(site);
         }
     }
@@ -70,20 +78,14 @@ impl Proportional {
 impl Policy for Proportional {
     fn tell(&mut self, _now: Time, event: &Event, _beliefs: &dyn Beliefs) {
         if let Event::Round(round) = *event {
-            self.sampling.begin(round);
             self.struck = false;
-            let samples = self.sampling.sample_size(self.settings.samples);
-            for site in self.sampling.pool.sites() {
-                self.sampling.owe(site, samples);
-                self.refresh(site);
-            }
+            self.sampling.begin_with(round, self.settings.samples);
+            self.sampling.pool.sites().for_each(|site| self.refresh(site));
+        }
+        if let Event::Sent(source, Purpose::Look) = *event {
+            self.spend(source);
         }
         for site in self.sampling.tell(event) {
-            if let (Event::Sent(_, Purpose::Look), Some(share)) =
-                (event, self.shares.get_mut(site.ix()))
-            {
-                *share = share.saturating_sub(1);
-            }
             self.refresh(site);
         }
         if !self.sampling.is_settled() {
@@ -110,6 +112,6 @@ impl Policy for Proportional {
     }
 
     fn cost(&self, purpose: Purpose) -> f64 {
-        self.settings.cost(purpose)
+        self.sampling.cost(purpose)
     }
 }

@@ -21,13 +21,18 @@ pub struct RoundRobin {
     places: Vec<Place>,
     lanes: Lanes,
     turns_given: u64,
-    out: usize,
+    /// Polls under way with the turn each source gets next; few at a time, the latest last.
+    flights: Vec<(SourceIx, u64)>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Place {
     host: HostIx,
     standing: Standing,
+    /// Its last poll before this one was lost.
+    again: bool,
+    /// Its turn; in flight, the one it had.
+    turn: u64,
     /// When it was last polled.
     sent: Time,
 }
@@ -35,17 +40,8 @@ struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Standing {
     Absent,
-    /// Waiting with this turn; `again` if its last poll was lost.
-    Queued {
-        turn: u64,
-        again: bool,
-    },
-    /// In flight: the turn it had, the turn it gets next.
-    Out {
-        had: u64,
-        next: u64,
-        again: bool,
-    },
+    Queued,
+    Out,
 }
 
 impl RoundRobin {
@@ -56,13 +52,14 @@ impl RoundRobin {
 
     fn queue(&mut self, source: SourceIx, turn: u64, again: bool) {
         let place = &mut self.places[source.ix()];
-        place.standing = Standing::Queued { turn, again };
+        (place.standing, place.turn, place.again) = (Standing::Queued, turn, again);
         self.lanes.add(place.host, turn, source);
     }
 
     fn entered(&mut self, source: SourceIx, host: HostIx) {
-        let absent = || Place { host, standing: Standing::Absent, sent: Time::MIN };
-        grow(&mut self.places, source.ix(), absent).host = host;
+        let absent =
+            Place { host, standing: Standing::Absent, again: false, turn: 0, sent: Time::MIN };
+        grow(&mut self.places, source.ix(), || absent).host = host;
         let turn = self.new_turn();
         self.queue(source, turn, false);
     }
@@ -70,43 +67,43 @@ impl RoundRobin {
     fn left(&mut self, source: SourceIx) {
         let Some(place) = self.places.get_mut(source.ix()) else { return };
         match std::mem::replace(&mut place.standing, Standing::Absent) {
-            Standing::Queued { turn, .. } => self.lanes.take(place.host, turn),
-            Standing::Out { .. } => self.out -= 1,
+            Standing::Queued => self.lanes.take(place.host, place.turn),
+            Standing::Out => drop(self.land(source)),
             Standing::Absent => {}
         }
     }
 
     fn sent(&mut self, now: Time, source: SourceIx) {
-        let Some(&Place { host, standing: Standing::Queued { turn, again }, .. }) =
-            self.places.get(source.ix())
-        else {
+        let Some(place) = self.places.get_mut(source.ix()) else { return };
+        if place.standing != Standing::Queued {
             return;
-        };
+        }
+        (place.standing, place.sent) = (Standing::Out, now);
+        self.lanes.take(place.host, place.turn);
         let next = self.new_turn();
-        let place = &mut self.places[source.ix()];
-        (place.standing, place.sent) = (Standing::Out { had: turn, next, again }, now);
-        self.lanes.take(host, turn);
-        self.out += 1;
+        self.flights.push((source, next));
     }
 
     /// Polled at `now` already, and answered.
     fn was_just_polled(&self, source: SourceIx, now: Time) -> bool {
         let place = self.places[source.ix()];
-        place.sent == now && !matches!(place.standing, Standing::Queued { again: true, .. })
+        place.sent == now && !place.again
     }
 
     fn heard(&mut self, source: SourceIx, verdict: Verdict) {
-        let Some(&Place { standing: Standing::Out { had, next, again }, .. }) =
-            self.places.get(source.ix())
-        else {
-            return;
-        };
-        self.out -= 1;
+        let Some(next) = self.land(source) else { return };
+        let Place { turn, again, .. } = self.places[source.ix()];
         if verdict == Verdict::Lost && !again {
-            self.queue(source, had, true);
+            self.queue(source, turn, true);
         } else {
             self.queue(source, next, false);
         }
+    }
+
+    /// Takes the source's poll off the list of those under way; the turn it gets next.
+    fn land(&mut self, source: SourceIx) -> Option<u64> {
+        let at = self.flights.iter().rposition(|&(other, _)| other == source)?;
+        Some(self.flights.swap_remove(at).1)
     }
 }
 
@@ -127,23 +124,23 @@ impl Policy for RoundRobin {
             // everyone was polled in this very instant: another look would see the same
             Some((_, source)) if self.was_just_polled(source, now) => Next::RoundOver,
             Some((_, source)) => Next::Poll(source, Purpose::Look),
-            None if self.out > 0 => Next::WaitForAnswer,
+            None if !self.flights.is_empty() => Next::WaitForAnswer,
             None => Next::WaitUntil(Time::MAX),
         }
     }
 
     fn why(&self, source: SourceIx, _now: Time, _beliefs: &dyn Beliefs) -> String {
-        match self.places.get(source.ix()).map(|place| place.standing) {
-            Some(Standing::Queued { turn, again: false }) => {
+        match self.places.get(source.ix()) {
+            Some(&Place { standing: Standing::Queued, again: false, turn, .. }) => {
                 let ahead =
                     turn.saturating_sub(self.lanes.first().map_or(turn, |(first, _)| first));
                 format!("every source in turn; at most {ahead} turns before this one")
             }
-            Some(Standing::Queued { again: true, .. }) => {
+            Some(Place { standing: Standing::Queued, again: true, .. }) => {
                 "its last poll was lost, so it is asked again first".to_owned()
             }
-            Some(Standing::Out { .. }) => "a poll of it is under way".to_owned(),
-            Some(Standing::Absent) | None => "it is not watched".to_owned(),
+            Some(Place { standing: Standing::Out, .. }) => "a poll of it is under way".to_owned(),
+            Some(Place { standing: Standing::Absent, .. }) | None => "it is not watched".to_owned(),
         }
     }
 }

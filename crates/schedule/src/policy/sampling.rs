@@ -15,7 +15,7 @@ use super::pool::{Answered, Pool};
 use crate::sample_size::{Law, SampleSize, Setting};
 use crate::source::grow;
 use crate::spec::{Call, Mistake};
-use crate::{Event, Next, Observation, Purpose, Round, SiteIx, SourceIx, Verdict, chance};
+use crate::{Event, Next, Observation, Purpose, Round, SiteIx, SourceIx, Verdict};
 
 /// Settings of policies that sample every site once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,19 +42,11 @@ impl Settings {
         };
         Ok(Self { samples, cost: call.number("cost", 1.0, 0.0..=1.0)? })
     }
-
-    pub(super) fn cost(&self, purpose: Purpose) -> f64 {
-        match purpose {
-            Purpose::Sample => self.cost,
-            Purpose::Look => 1.0,
-        }
-    }
 }
 
 /// The state of a round's sampling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampling {
-    seed: u64,
     sample_cost: f64,
     round: Option<Round>,
     spent: f64,
@@ -109,7 +101,6 @@ impl Sampling {
     /// Nothing known yet; `seed` fixes the draws.
     pub fn new(seed: u64, sample_cost: f64) -> Self {
         Self {
-            seed,
             sample_cost,
             round: None,
             spent: 0.0,
@@ -142,8 +133,14 @@ impl Sampling {
 
     /// A random number for this site in this round: breaks ties.
     pub fn tie(&self, site: SiteIx) -> u64 {
-        let round = self.round.map_or(0, |round| round.number);
-        chance::draw(self.seed, [u64::from(round), site.ix() as u64])
+        self.pool.luck(site)
+    }
+
+    /// A round in which every site owes the number of samples the rule says.
+    pub fn begin_with(&mut self, round: Round, rule: SampleSize) {
+        self.begin(round);
+        let samples = self.sample_size(rule);
+        self.pool.sites().for_each(|site| self.owe(site, samples));
     }
 
     /// Everything anew; each site will owe what [`Sampling::owe`] says.
@@ -175,7 +172,7 @@ impl Sampling {
         self.refresh(site);
     }
 
-    /// Folds an event; the sites whose tally or readiness may have moved. Rounds are begun by the policy.
+    /// Folds an event; the sites whose answers or readiness may have moved. Rounds are begun by the policy.
     pub fn tell(&mut self, event: &Event) -> Touched {
         let touched = match *event {
             Event::Entered(source, facts) => {
@@ -201,12 +198,18 @@ impl Sampling {
 
     fn sent(&mut self, source: SourceIx, purpose: Purpose) -> Option<SiteIx> {
         let site = self.pool.sent(source, purpose)?;
-        self.spent += if purpose == Purpose::Sample { self.sample_cost } else { 1.0 };
+        self.spent += self.cost(purpose);
         if purpose == Purpose::Sample {
             let tally = &mut self.tallies[site.ix()];
             tally.owed = tally.owed.saturating_sub(1);
         }
-        Some(site)
+        // one look more or less moves nothing while there are others
+        (purpose == Purpose::Sample || self.pool.ready(site) == 0).then_some(site)
+    }
+
+    /// What a poll costs.
+    pub fn cost(&self, purpose: Purpose) -> f64 {
+        if purpose == Purpose::Sample { self.sample_cost } else { 1.0 }
     }
 
     fn heard(&mut self, heard: &Observation) -> Option<SiteIx> {
@@ -217,7 +220,7 @@ impl Sampling {
             tally.changed += u32::from(heard.verdict == Verdict::Changed);
             tally.answered += u32::from(matches!(heard.verdict, Verdict::Changed | Verdict::Same));
         }
-        Some(site)
+        (heard.purpose == Purpose::Sample || heard.verdict == Verdict::Lost).then_some(site)
     }
 
     fn refresh(&mut self, site: SiteIx) {
