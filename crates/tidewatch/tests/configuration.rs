@@ -12,16 +12,9 @@ const EXAMPLE: &str = include_str!("../../../tidewatch.example.toml");
 fn everything() -> String {
     let switch = |line: &str| {
         let rest = line.strip_prefix("# ")?;
-        let key = rest.split([' ', '=']).next()?;
-        let is_key = !key.is_empty()
-            && key.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-            && rest.contains(" = ");
-        if rest.starts_with("[[") {
-            return Some(rest.to_owned());
-        }
-        // words after the value explain it
-        let value_end = rest.find("   ").unwrap_or(rest.len());
-        (is_key && !rest.starts_with("tidewatch")).then(|| rest[..value_end].to_owned())
+        let key: &str = rest.split(" = ").next()?;
+        let is_key = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        (rest.starts_with("[[") || is_key && rest.contains(" = ")).then(|| rest.to_owned())
     };
     EXAMPLE.lines().map(|line| switch(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
 }

@@ -8,7 +8,7 @@
 //!
 //! Values grow at different speeds, so the best now is not the best later; but near the price all that matters is
 //! who reaches it first (B1). The times stand in an [`Agenda`] and are worked out anew for a source when it is
-//! heard, and for all when the price has drifted by a quarter. A source just looked at rests until the next instant,
+//! heard, and for all when the price has drifted by a quarter, at most four times a lap. A source just looked at rests until the next instant,
 //! one that told nothing for longer ([`rest`]).
 //!
 //! Paper: B1, B3, B5 in its simplest form (`docs/papers/cho-ntoulas-2002.md`, "the frequency policy"). Cost:
@@ -46,6 +46,8 @@ pub struct Value {
     agenda_price: f64,
     watched: u32,
     out: usize,
+    /// Polls since the agenda was made.
+    since_plan: u32,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -67,6 +69,8 @@ enum Stands {
 
 /// How far the price may drift before all times are worked out anew.
 const DRIFT: f64 = 1.25;
+/// At most so often per poll of every source, so that planning costs a few looks at each source a lap.
+const PLANS_PER_LAP: u32 = 4;
 /// A price is the mean over about a tenth of the sources, so that one odd poll does not move it.
 const MEMORY: std::ops::RangeInclusive<f64> = 8.0..=1000.0;
 
@@ -82,6 +86,7 @@ impl Value {
             agenda_price: 0.0,
             watched: 0,
             out: 0,
+            since_plan: 0,
         }
     }
 
@@ -100,6 +105,7 @@ impl Value {
 
     fn plan_all(&mut self, beliefs: &dyn Beliefs) {
         self.agenda_price = self.price;
+        self.since_plan = 0;
         self.agenda.clear();
         for at in 0..self.places.len() {
             if self.places[at].is_some_and(|place| matches!(place.stands, Stands::Wanted(_))) {
@@ -155,7 +161,9 @@ impl Value {
             self.price += (worth - self.price) / memory;
         }
         let drift = self.price.max(f64::MIN_POSITIVE) / self.agenda_price.max(f64::MIN_POSITIVE);
-        if !(1.0 / DRIFT..=DRIFT).contains(&drift) {
+        self.since_plan += 1;
+        let enough = self.since_plan >= self.watched / PLANS_PER_LAP;
+        if enough && !(1.0 / DRIFT..=DRIFT).contains(&drift) {
             self.plan_all(beliefs);
         }
     }
