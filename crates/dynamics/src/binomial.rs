@@ -69,11 +69,11 @@ impl Method {
 
 /// Narrows an interval for sampling n of N without replacement: √((N−n)/(N−1)) about p̂.
 pub fn finite(interval: Interval, changed: u32, trials: u32, size: u32) -> Interval {
-    if trials == 0 || size <= 1 || trials > size {
+    if trials == 0 || trials > size {
         return interval;
     }
     let share = f64::from(changed) / f64::from(trials);
-    let factor = (f64::from(size - trials) / f64::from(size - 1)).sqrt();
+    let factor = (f64::from(size - trials) / f64::from((size - 1).max(1))).sqrt();
     Interval {
         low: share - (share - interval.low) * factor,
         high: share + (interval.high - share) * factor,
@@ -142,6 +142,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn cn_30_who_has_been_sampled_whole_is_known(x in 0u32..60, more in 1u32..60) {
+            let share = f64::from(x) / f64::from(x + more);
+            let known = finite(Method::Wilson.interval(x, x + more, 0.9), x, x + more, x + more);
+            prop_assert!((known.low - share).abs() < 1e-12 && (known.high - share).abs() < 1e-12);
+        }
+
         #[test]
         fn intervals_hold_the_share_and_mirror(x in 0u32..60, more in 0u32..60, confidence in 0.5..0.99f64) {
             let n = x + more;

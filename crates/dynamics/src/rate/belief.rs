@@ -38,7 +38,7 @@ pub struct Belief {
     b: f64,
 }
 
-/// Expected changes below which the series are used.
+/// How small a term must be beside the last for the series to be used.
 const FEW: f64 = 1e-3;
 /// How close to a pole the closed forms are trusted.
 const NEAR: f64 = 1e-7;
@@ -122,7 +122,7 @@ impl Belief {
     /// What a poll after `elapsed` is worth when time up to date counts, in seconds.
     pub fn freshness_value(self, elapsed: f64) -> f64 {
         let elapsed = elapsed.max(0.0);
-        if self.mean() * elapsed < FEW {
+        if self.is_brief(elapsed) {
             let (first, second) = self.moments();
             return elapsed * elapsed * (first / 2.0 - elapsed * second / 3.0);
         }
@@ -132,7 +132,7 @@ impl Belief {
     /// What a poll after `elapsed` is worth when little age counts, in seconds².
     pub fn age_value(self, elapsed: f64) -> f64 {
         let elapsed = elapsed.max(0.0);
-        if self.mean() * elapsed < FEW {
+        if self.is_brief(elapsed) {
             let (first, second) = self.moments();
             return elapsed.powi(3) * (first / 3.0 - elapsed * second / 8.0);
         }
@@ -151,6 +151,11 @@ impl Belief {
     /// G(τ): the expected time until the copy goes stale, counted up to `elapsed`.
     pub fn fresh_time(self, elapsed: f64) -> f64 {
         self.b * power_mean(self.b / (self.b + elapsed.max(0.0)), self.a - 1.0)
+    }
+
+    /// So short a time that two terms of a series are enough: each is about τ·E\[λ²\]/E\[λ\] = τ(a + 1)/b of the last.
+    fn is_brief(self, elapsed: f64) -> bool {
+        elapsed * (self.a + 1.0) / self.b < FEW
     }
 
     /// E\[λ\], E\[λ²\]
@@ -263,7 +268,7 @@ mod tests {
 
         #[test]
         fn the_series_meet_the_closed_forms(belief in any_belief()) {
-            let at = FEW / belief.mean();
+            let at = FEW * belief.b / (belief.a + 1.0);
             let (below, above) = (at * (1.0 - 1e-9), at * (1.0 + 1e-9));
             prop_assert!((belief.freshness_value(below) / belief.freshness_value(above) - 1.0).abs() < 1e-4);
             prop_assert!((belief.age_value(below) / belief.age_value(above) - 1.0).abs() < 1e-3);

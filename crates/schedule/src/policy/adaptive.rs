@@ -13,10 +13,11 @@
 //! the remaining sites by ρ̂. Several sites decided at once are served best ρ̂ first.
 //!
 //! Paper: Algorithm 3.1, CN-30, CN-31, CN-61 (`docs/papers/cho-ntoulas-2002.md`, section 3.4). Readings: the
-//! paper names no interval; Wilson's is the default, since Wald's has no width after 0 or n changed samples.
+//! paper names no interval; Wilson's is the default, since Wald's has no width after 0 or n changed samples. With
+//! `finite=true` intervals shrink by √((N−n)/(N−1)), N the site's size: a site sampled whole is known.
 //! Cost: O(sites log sites) per batch of k.
 
-use dynamics::binomial::{Interval, Method};
+use dynamics::binomial::{self, Interval, Method};
 use serde::{Deserialize, Serialize};
 
 use super::ranking::Ranking;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub confidence: f64,
     /// Which interval.
     pub interval: Method,
+    /// Narrow it for sampling without replacement from a small site.
+    pub finite: bool,
 }
 
 impl Settings {
@@ -55,7 +58,8 @@ impl Settings {
                 )));
             }
         };
-        Ok(Self { k, confidence: call.number("confidence", 0.9, 0.01..=0.9999)?, interval })
+        let confidence = call.number("confidence", 0.9, 0.01..=0.9999)?;
+        Ok(Self { k, confidence, interval, finite: call.take("finite", false)? })
     }
 }
 
@@ -103,9 +107,7 @@ impl Adaptive {
         let mut undecided = self.undecided();
         let threshold = self.threshold(&undecided);
         undecided.retain(|&site| {
-            let Tally { changed, answered, .. } = self.sampling.tally(site);
-            let Interval { low, high } =
-                self.settings.interval.interval(changed, answered, self.settings.confidence);
+            let Interval { low, high } = self.interval(site);
             let stand = match threshold {
                 Some(threshold) if high < threshold => Stand::Out,
                 Some(threshold) if low <= threshold => Stand::Undecided,
@@ -126,6 +128,18 @@ impl Adaptive {
         for site in undecided {
             self.sampling.owe(site, self.settings.k);
         }
+    }
+
+    /// (lᵢ, hᵢ)
+    fn interval(&self, site: SiteIx) -> Interval {
+        let Settings { interval, confidence, finite, .. } = self.settings;
+        let Tally { changed, answered, .. } = self.sampling.tally(site);
+        let plain = interval.interval(changed, answered, confidence);
+        if !finite {
+            return plain;
+        }
+        let size = u32::try_from(self.sampling.pool.size(site)).unwrap_or(u32::MAX);
+        binomial::finite(plain, changed, answered, size)
     }
 
     fn ranking_will_be_empty(&self) -> bool {
