@@ -23,31 +23,42 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the tests run beside cargo, and what to install where it is missing.
-const NEEDED: [(&str, &str); 1] = [("git", "git")];
+/// What the tests run beside cargo, with the argument that makes it say its version.
+const NEEDED: [(&str, &str); 1] = [("git", "--version")];
+/// What only the full run needs.
+const NEEDED_IN_FULL: [(&str, &str); 1] = [("nginx", "-v")];
+
+/// How often the full run kills the daemon.
+const KILLS: &str = "200";
 
 fn test(full: bool) -> Result<(), String> {
-    for (program, package) in NEEDED {
-        let found = Command::new(program)
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success());
-        if !found {
-            return Err(format!(
-                "the tests need `{program}`; install it, e.g. `apt-get install {package}`"
-            ));
-        }
-    }
-    cargo(&["test", "--workspace"])?;
+    let in_full = NEEDED_IN_FULL.iter().filter(|_| full);
+    NEEDED.iter().chain(in_full).try_for_each(|&(program, version)| need(program, version))?;
+    cargo(&["test", "--workspace"], &[])?;
     if full {
+        cargo(&["test", "--workspace", "--", "--ignored"], &[])?;
+        cargo(&["test", "-p", "tidewatch", "--test", "crash"], &[("TIDEWATCH_KILLS", KILLS)])?;
         // benchmarks are not timed here, only proven to run
-        cargo(&["bench", "--workspace", "--no-run"])?;
+        cargo(&["bench", "--workspace", "--no-run"], &[])?;
     }
     Ok(())
 }
 
-fn cargo(args: &[&str]) -> Result<(), String> {
+fn need(program: &str, version: &str) -> Result<(), String> {
+    let found =
+        Command::new(program).arg(version).output().is_ok_and(|output| output.status.success());
+    if found {
+        return Ok(());
+    }
+    Err(format!("the tests need `{program}`; install it, e.g. `apt-get install {program}`"))
+}
+
+fn cargo(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let status = Command::new(cargo).args(args).status().map_err(|why| format!("cargo: {why}"))?;
+    let status = Command::new(cargo)
+        .args(args)
+        .envs(env.iter().copied())
+        .status()
+        .map_err(|why| format!("cargo: {why}"))?;
     if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed", args.join(" "))) }
 }

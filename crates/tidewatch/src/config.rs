@@ -107,6 +107,8 @@ struct WebhookFile {
 pub struct Config {
     /// Policy, budget, manners.
     pub setup: Setup,
+    /// The policy, as written.
+    pub policy: String,
     /// Length of a cycle, for policies that work in cycles.
     pub cycle: Span,
     /// Polls under way at once, over all hosts.
@@ -218,6 +220,7 @@ impl File {
         let mut wrong = Complaints::default();
         let config = Config {
             setup: self.setup(&mut wrong),
+            policy: self.policy_text(),
             cycle: self.cycle(&mut wrong),
             parallel: self.budget.parallel.unwrap_or(256).clamp(1, 10_000) as usize,
             importance: self.defaults.importance.unwrap_or(1.0),
@@ -267,20 +270,21 @@ impl File {
 
     /// The policy by its name; `objective` is a setting of the value policy.
     fn policy_spec(&self, wrong: &mut Complaints) -> Policy {
+        let text = self.policy_text();
+        if self.policy.objective.is_some() && !text.starts_with("value(") {
+            let why = format!("`{text}` has no objective; only `value` has");
+            wrong.add("policy.objective", why);
+        }
         let default = Policy::Value(schedule::value::Objective::Captured);
-        let name = self.policy.name.clone().unwrap_or_else(|| "value".to_owned());
-        let text = match &self.policy.objective {
-            None => name,
-            Some(objective) if name == "value" => format!("value(objective={objective})"),
-            Some(_) => {
-                wrong.add(
-                    "policy.objective",
-                    format!("`{name}` has no objective; only `value` has"),
-                );
-                name
-            }
-        };
         wrong.take("policy.name", text.parse(), default)
+    }
+
+    fn policy_text(&self) -> String {
+        let name = self.policy.name.as_deref().unwrap_or("value");
+        match &self.policy.objective {
+            Some(objective) if name == "value" => format!("value(objective={objective})"),
+            _ => name.to_owned(),
+        }
     }
 
     fn cycle(&self, wrong: &mut Complaints) -> Span {

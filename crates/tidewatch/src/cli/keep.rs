@@ -233,7 +233,7 @@ impl Check {
                     format!("`{}` is fine", file.display())
                 });
                 let mut lines = vec![file, format!("data in `{}`", config.dir.display())];
-                lines.push(format!("policy {:?}", config.setup.policy));
+                lines.push(format!("policy `{}`", config.policy));
                 lines.extend(adds.iter().map(|url| format!("+ {url}")));
                 lines.extend(edits.iter().map(|url| format!("~ {url}")));
                 lines.extend(plan.remove.iter().map(|source| format!("- {}", source.url)));

@@ -172,7 +172,7 @@ impl Status {
                 "hosts_shut": shut.iter().map(|(host, until)| json!({
                     "host": host, "until": crate::words::rfc3339(*until) })).collect::<Vec<_>>(),
                 "failing": failing.len(),
-                "policy": books.setup.policy,
+                "policy": config.policy,
             }),
             || {
                 let mut rows = facts();

@@ -260,7 +260,6 @@ impl Why {
                 "rate_ci95": rate.map(|(_, low, high)| [low, high]),
                 "polls_per_day": polls,
                 "last_poll": last.map(rfc3339),
-                "policy": memory.books.setup.policy,
             }),
             || {
                 let mut rows = facts();

@@ -60,8 +60,12 @@ pub struct Core {
     snapshot_n: i64,
     /// Asked to end, by then at the latest.
     stop_by: Option<Instant>,
-    /// Sources polled since the start, for `once`.
+    /// Sources polled since the start.
     polled: BTreeSet<SourceIx>,
+    /// Polls sent since the start.
+    sent: usize,
+    /// Nothing more is polled once every source was: `once`.
+    one_lap: bool,
 }
 
 /// What the loop waits for after a turn.
@@ -109,6 +113,8 @@ impl Core {
             tidy_at: Instant::now() + TIDY_EVERY,
             stop_by: None,
             polled: BTreeSet::new(),
+            sent: 0,
+            one_lap: false,
         };
         core.begin(is_new)?;
         Ok(core)
@@ -179,17 +185,15 @@ impl Core {
         self.end()
     }
 
-    /// Spends what has accrued, one poll a source at most, then ends. How many polls were sent.
+    /// Spends what has accrued, until every source was polled, then ends. How many sources were.
     pub fn once(mut self) -> anyhow::Result<usize> {
+        self.one_lap = true;
         let mut messages = Vec::new();
         let patience = self.now() + Span::from_secs(60);
         loop {
             let Wait::Until(wake) = self.turn(messages)? else { break };
-            let again = match self.memory.scheduler.next(self.now()) {
-                Next::Poll(source, _) => self.polled.contains(&source),
-                _ => wake > patience,
-            };
-            if again && self.flying() == 0 && self.sinks.iter().all(|sink| !sink.busy) {
+            let done = self.is_lap_over() || wake > patience;
+            if done && self.flying() == 0 && self.sinks.iter().all(|sink| !sink.busy) {
                 self.stop();
             }
             messages = self.wait(wake.min(patience));
@@ -197,6 +201,12 @@ impl Core {
         let polls = self.polled.len();
         self.end()?;
         Ok(polls)
+    }
+
+    /// Every source was polled, or as many polls were sent as two rounds of them would take.
+    fn is_lap_over(&self) -> bool {
+        let watched = self.watched();
+        self.polled.len() >= watched || self.sent >= 2 * watched
     }
 
     /// Messages, as soon as there are any or it is time.
@@ -270,10 +280,12 @@ impl Core {
         }
         while self.flying() < self.config.parallel {
             match self.memory.scheduler.next(now) {
+                Next::Poll(..) if self.one_lap && self.is_lap_over() => break,
                 Next::Poll(source, purpose) => {
                     self.memory.tell(now, Event::Sent(source, purpose));
                     page.row(Row::sent(now, source, purpose));
                     self.polled.insert(source);
+                    self.sent += 1;
                     errands.extend(self.errand(now, source, purpose));
                 }
                 Next::WaitUntil(until) => return (errands, until.max(now + Span::TICK).min(far)),

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use schedule::{Event, Facts, SourceIx, Time};
+use schedule::{Event, Facts, SourceIx, Span, Time};
 use serde::{Deserialize, Serialize};
-use store::{Added, Batch, NewSource, Source, SourceId, State};
+use store::{Added, Batch, HostId, NewSource, SiteId, Source, SourceId, State};
 
 use super::core::Core;
 use crate::journal::{Row, host_ix, micros, site_ix, source_id, source_ix};
-use crate::source::{Spec, Wanted};
+use crate::source::Wanted;
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,11 +54,7 @@ impl Core {
     /// Grants a wish.
     pub fn grant(&mut self, now: Time, wish: &Wish, origin: &str) -> Granted {
         let granted = match wish {
-            Wish::Add(wanted) => {
-                let added: anyhow::Result<Vec<Watching>> =
-                    wanted.iter().map(|wanted| self.add(now, wanted, origin)).collect();
-                added.map(Granted::Added)
-            }
+            Wish::Add(wanted) => self.add(now, wanted, origin).map(Granted::Added),
             Wish::Remove(ids) => {
                 let removed: anyhow::Result<Vec<bool>> =
                     ids.iter().map(|id| self.remove(now, SourceId(*id))).collect();
@@ -81,13 +77,19 @@ impl Core {
         Ok(())
     }
 
-    fn add(&mut self, now: Time, wanted: &Wanted, origin: &str) -> anyhow::Result<Watching> {
-        let url = wanted.url.clone();
-        let added = self.commit_source(now, None, wanted, origin)?;
-        Ok(match added {
-            Added::Already(SourceId(id)) => Watching { id, url, already: true },
-            Added::As { source: SourceId(id), .. } => Watching { id, url, already: false },
-        })
+    fn add(&mut self, now: Time, wanted: &[Wanted], origin: &str) -> anyhow::Result<Vec<Watching>> {
+        let drafts: anyhow::Result<Vec<Draft>> =
+            wanted.iter().map(|wanted| Draft::new(wanted, self.config.importance)).collect();
+        let drafts = drafts?;
+        let added = self.commit_sources(now, &drafts, origin)?;
+        let watching = |(draft, added): (&Draft, &Added)| {
+            let url = draft.url.clone();
+            match *added {
+                Added::Already(SourceId(id)) => Watching { id, url, already: true },
+                Added::As { source: SourceId(id), .. } => Watching { id, url, already: false },
+            }
+        };
+        Ok(drafts.iter().zip(&added).map(watching).collect())
     }
 
     fn remove(&mut self, now: Time, id: SourceId) -> anyhow::Result<bool> {
@@ -107,55 +109,28 @@ impl Core {
         Ok(removed)
     }
 
-    /// Adds a source, or edits the one with this number.
-    fn commit_source(
+    /// Adds sources, or edits those a draft says, a thousand in a transaction.
+    fn commit_sources(
         &mut self,
         now: Time,
-        edited: Option<&Source>,
-        wanted: &Wanted,
+        drafts: &[Draft],
         origin: &str,
-    ) -> anyhow::Result<Added> {
-        let (url, host) = wanted.place().map_err(|flaw| anyhow::anyhow!("{}", flaw.why))?;
-        let watch = wanted.spec.watch().map_err(|flaws| {
-            let lines: Vec<String> =
-                flaws.iter().map(|flaw| format!("`{}`: {}", flaw.key, flaw.why)).collect();
-            anyhow::anyhow!("{url}: {}", lines.join("; "))
-        })?;
-        let (spec, site, host) = (wanted.spec.to_text(), wanted.site(&host), host.to_string());
-        let new = NewSource {
-            url: url.as_str(),
-            site: &site,
-            host: &host,
-            tags: &wanted.tags,
-            importance: wanted.importance.unwrap_or(self.config.importance),
-            spec: &spec,
-            origin,
-        };
-        // another rule means another baseline: the next look is a first one
-        let same_rule = edited.is_some_and(|before| before.spec == spec);
-        let known = same_rule && edited.is_some_and(|before| before.state.fingerprint.is_some());
-        let mut entered = None;
-        let added = self.store.commit(|batch| -> store::Result<Option<Added>> {
-            let added = put(batch, edited, &new, now)?;
-            if let Some(Added::As { source, site, host }) = added {
-                if let Some(before) = edited.filter(|_| !same_rule) {
-                    batch.set_state(source, &without_baseline(&before.state))?;
+    ) -> anyhow::Result<Vec<Added>> {
+        let mut all = Vec::new();
+        for drafts in drafts.chunks(1_000) {
+            let added = self.store.commit(|batch| -> store::Result<Vec<Option<Added>>> {
+                drafts.iter().map(|draft| draft.write(batch, now, origin)).collect()
+            })?;
+            for (draft, added) in drafts.iter().zip(added) {
+                let added = added.with_context(|| format!("{} is no longer watched", draft.url))?;
+                if let Added::As { source, site, host } = added {
+                    self.memory.books.n += 1;
+                    self.enter(now, source_ix(source), draft.facts(site, host), draft.every)?;
                 }
-                #[expect(clippy::cast_possible_truncation, reason = "at most a million")]
-                let importance = new.importance as f32;
-                let facts = Facts { site: site_ix(site), host: host_ix(host), importance, known };
-                batch
-                    .append(&Row::entered(now, source_ix(source), facts, watch.every).as_entry())?;
-                entered = Some((source_ix(source), facts));
+                all.push(added);
             }
-            Ok(added)
-        })?;
-        let added = added.with_context(|| format!("{url} is no longer watched"))?;
-        if let Some((source, facts)) = entered {
-            self.memory.books.n += 1;
-            self.enter(now, source, facts, watch.every)?;
         }
-        Ok(added)
+        Ok(all)
     }
 
     fn enter(
@@ -163,7 +138,7 @@ impl Core {
         now: Time,
         source: SourceIx,
         facts: Facts,
-        every: Option<schedule::Span>,
+        every: Option<Span>,
     ) -> anyhow::Result<()> {
         let row = self.store.read().source(source_id(source))?.context("the source just added")?;
         self.register.put(row)?;
@@ -178,12 +153,13 @@ impl Core {
     pub(super) fn apply_file(&mut self, now: Time) -> anyhow::Result<()> {
         let plan =
             Plan::new(&self.config.sources, self.store.read().sources()?, self.config.importance);
-        for wanted in &plan.add {
-            self.commit_source(now, None, wanted, FILE)?;
-        }
-        for (before, wanted) in &plan.edit {
-            self.commit_source(now, Some(before), wanted, FILE)?;
-        }
+        let importance = self.config.importance;
+        let add = plan.add.iter().map(|wanted| Draft::new(wanted, importance));
+        let edit = plan.edit.iter().map(|(before, wanted)| {
+            Ok(Draft { edits: Some(before.clone()), ..Draft::new(wanted, importance)? })
+        });
+        let drafts: anyhow::Result<Vec<Draft>> = add.chain(edit).collect();
+        self.commit_sources(now, &drafts?, FILE)?;
         for source in &plan.remove {
             self.remove(now, source.id)?;
         }
@@ -191,15 +167,83 @@ impl Core {
     }
 }
 
-fn put(
-    batch: &mut Batch<'_>,
-    edited: Option<&Source>,
-    new: &NewSource<'_>,
-    now: Time,
-) -> store::Result<Option<Added>> {
-    match edited {
-        None => batch.add_source(new, micros(now)).map(Some),
-        Some(before) => batch.edit_source(before.id, new),
+/// A source checked and ready to be written.
+struct Draft {
+    url: String,
+    site: String,
+    host: String,
+    tags: Vec<String>,
+    importance: f64,
+    spec: String,
+    every: Option<Span>,
+    /// The source it replaces.
+    edits: Option<Source>,
+}
+
+impl Draft {
+    fn new(wanted: &Wanted, importance: f64) -> anyhow::Result<Self> {
+        let (url, host) = wanted.place().map_err(|flaw| anyhow::anyhow!("{}", flaw.why))?;
+        let watch = wanted.spec.watch().map_err(|flaws| {
+            let lines: Vec<String> =
+                flaws.iter().map(|flaw| format!("`{}`: {}", flaw.key, flaw.why)).collect();
+            anyhow::anyhow!("{url}: {}", lines.join("; "))
+        })?;
+        Ok(Self {
+            url: url.to_string(),
+            site: wanted.site(&host),
+            host: host.to_string(),
+            tags: wanted.tags.clone(),
+            importance: wanted.importance.unwrap_or(importance),
+            spec: wanted.spec.to_text(),
+            every: watch.every,
+            edits: None,
+        })
+    }
+
+    /// Another rule means another baseline: the next look is a first one.
+    fn keeps_rule(&self) -> bool {
+        self.edits.as_ref().is_some_and(|before| before.spec == self.spec)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "importance is at most a million")]
+    fn facts(&self, site: SiteId, host: HostId) -> Facts {
+        let was_seen = self.edits.as_ref().is_some_and(|before| before.state.fingerprint.is_some());
+        Facts {
+            site: site_ix(site),
+            host: host_ix(host),
+            importance: self.importance as f32,
+            known: self.keeps_rule() && was_seen,
+        }
+    }
+
+    /// Writes it with its journal entry; `None` if what it edits is gone.
+    fn write(
+        &self,
+        batch: &mut Batch<'_>,
+        now: Time,
+        origin: &str,
+    ) -> store::Result<Option<Added>> {
+        let new = NewSource {
+            url: &self.url,
+            site: &self.site,
+            host: &self.host,
+            tags: &self.tags,
+            importance: self.importance,
+            spec: &self.spec,
+            origin,
+        };
+        let added = match &self.edits {
+            None => Some(batch.add_source(&new, micros(now))?),
+            Some(before) => batch.edit_source(before.id, &new)?,
+        };
+        if let Some(Added::As { source, site, host }) = added {
+            if let Some(before) = self.edits.as_ref().filter(|_| !self.keeps_rule()) {
+                batch.set_state(source, &without_baseline(&before.state))?;
+            }
+            let facts = self.facts(site, host);
+            batch.append(&Row::entered(now, source_ix(source), facts, self.every).as_entry())?;
+        }
+        Ok(added)
     }
 }
 
@@ -247,16 +291,5 @@ impl Plan {
         }
         plan.remove = by_url.into_values().flatten().collect();
         plan
-    }
-}
-
-/// A source of the store, as a person would have described it.
-pub fn described(source: &Source) -> Wanted {
-    Wanted {
-        url: source.url.clone(),
-        site: Some(source.site.clone()),
-        tags: source.tags.clone(),
-        importance: Some(source.importance),
-        spec: Spec::from_text(&source.spec).unwrap_or_default(),
     }
 }
