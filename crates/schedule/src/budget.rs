@@ -114,6 +114,14 @@ impl Purse {
         self.as_of = Some(now);
     }
 
+    /// Under another budget from `now` on, with as many polls in it, rounded down.
+    pub(crate) fn changed(&self, now: Time, budget: Budget) -> Self {
+        let new = Self::new(budget);
+        let exact = i128::from(self.credit_at(now)) * i128::from(new.unit());
+        let credit = saturated(exact.div_euclid(i128::from(self.unit())));
+        Self { credit, as_of: Some(now), ..new }
+    }
+
     /// Time starts to count, or a round brings its polls.
     pub(crate) fn round(&mut self, now: Time, polls: u64) {
         match self.budget {

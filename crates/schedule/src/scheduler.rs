@@ -102,12 +102,11 @@ impl<P: Policy> Scheduler<P> {
         self.learner.expect(sources);
     }
 
-    /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates; saved-up polls
-    /// are forfeit, and an answer still out teaches nothing.
+    /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates and polls
+    /// saved up (as far as the new budget may save up); an answer still out teaches nothing.
     pub fn change(&mut self, now: Time, policy: P, settings: Settings) {
         self.policy = policy;
-        self.purse = Purse::new(settings.budget);
-        self.purse.round(now, 0);
+        self.purse = self.purse.changed(now, settings.budget);
         let pins = std::mem::take(&mut self.pinned).into_pins();
         self.newcomers = settings.first_looks.map(Newcomers::new);
         for (host, gate) in self.politeness.set_default(now, settings.manners) {

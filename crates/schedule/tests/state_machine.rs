@@ -156,7 +156,7 @@ impl Driver {
                 self.tell(Event::Pinned(SourceIx::new(source), Span::from_secs(secs)));
             }
             Step::Change => {
-                (self.spent, self.granted, self.flow_from) = (0.0, 0.0, Some(self.now));
+                self.flow_from.get_or_insert(self.now);
                 self.scheduler.change(self.now, self.spec.build(3), self.settings);
             }
             Step::Visit(host) => {

@@ -99,7 +99,8 @@ fn a_backup_restores_and_a_journal_becomes_a_trace() {
     assert_eq!(json(dir, &["status"])["captured"], before);
 
     let exported = json(dir, &["export", "trace", "trace"]);
-    assert_eq!((&exported["sources"], &exported["changes"]), (&3.into(), &before));
+    assert_eq!(exported["sources"], 3);
+    assert!(exported["changes"].as_u64() >= Some(1), "{exported}");
     let info = json(dir, &["trace", "info", "trace"]);
     assert_eq!(info["sources"], 3, "{info}");
 }

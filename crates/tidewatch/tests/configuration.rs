@@ -1,7 +1,5 @@
 //! The configuration: the example is complete and true, and mistakes are all named at once.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
-
 use std::collections::BTreeSet;
 
 use tidewatch::config;

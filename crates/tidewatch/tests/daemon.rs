@@ -228,7 +228,8 @@ fn a_change_of_policy_and_budget_keeps_what_was_learned() {
     let slow = site.toml("[budget]\npolls = \"60/h\"\n[policy]\nname = \"round-robin\"\n");
     let rig = open(dir.path(), &slow, &runtime, START + Span::from_secs(60));
     assert_eq!(rate(&rig.core), Some(learned));
-    assert!(rig.core.memory().scheduler.left_to_spend(rig.core.now()) <= 0.0, "nothing saved up");
+    let left = rig.core.memory().scheduler.left_to_spend(rig.core.now());
+    assert!(left <= 3.0, "no more saved up than before: {left}");
     drop(rig);
     let reader = Reader::open(dir.path()).unwrap();
     assert!(memory::choices(&reader).unwrap().iter().all(schedule::journal::Choice::agrees));

@@ -157,8 +157,11 @@ impl Seen {
                     let age = heard.age.map_or(0, Span::micros);
                     let changed = secs(Time::from_micros(heard.sent.micros() - age));
                     let last = updates.last().map_or(i64::MIN, |&(at, _)| at);
-                    updates.push((changed.max(last), Kind::Change));
-                    self.changes += 1;
+                    // traces count whole seconds: of several changes in one, the first stands for all
+                    if changed > last {
+                        updates.push((changed, Kind::Change));
+                        self.changes += 1;
+                    }
                 }
             }
             _ => {}
