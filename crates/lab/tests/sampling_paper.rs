@@ -501,9 +501,16 @@ fn cn_62_a_history_per_page_costs_bytes() {
 /// CN-07: cheap samples leave more polls for downloads.
 #[test]
 fn cn_07_cheap_samples() {
-    for (cost, looks) in [(1.0, 180), (0.1, 198)] {
-        let mut scheduler = scheduler_of(&format!("greedy(samples=10,cost={cost})"), 2, 200);
-        let counts = play(&mut scheduler, 1, 200, 200, |_, _| true);
+    let cases = [
+        ("cost=1.0", true, 180),
+        ("cost=0.1", true, 198),
+        // a changed sample that was not stored is downloaded after all
+        ("cost=0.1,stored=false", true, 180),
+        ("cost=0.1,stored=false", false, 198),
+    ];
+    for (settings, changes, looks) in cases {
+        let mut scheduler = scheduler_of(&format!("greedy(samples=10,{settings})"), 2, 200);
+        let counts = play(&mut scheduler, 1, 200, 200, |_, _| changes);
         assert_eq!(counts.values().map(|count| count.1).sum::<usize>(), looks);
     }
 }

@@ -114,6 +114,12 @@ impl Purse {
         self.as_of = Some(now);
     }
 
+    /// Part of what was charged comes back.
+    pub(crate) fn refund(&mut self, now: Time, polls: f64) {
+        self.credit = self.credit_at(now).saturating_add(self.units(polls));
+        self.as_of = Some(now);
+    }
+
     /// Under another budget from `now` on, with as many polls in it, rounded down.
     pub(crate) fn changed(&self, now: Time, budget: Budget) -> Self {
         let new = Self::new(budget);
@@ -165,6 +171,15 @@ mod tests {
             (0..10_000).for_each(|_| purse.charge(Time::ZERO, cost));
             assert!((purse.left(Time::ZERO) - left).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn cn_07_what_comes_back_can_be_spent_again() {
+        let mut purse = Purse::new(Budget::PerRound);
+        purse.round(Time::ZERO, 2);
+        purse.charge(Time::ZERO, 1.0);
+        purse.refund(Time::ZERO, 0.9);
+        assert!((purse.left(Time::ZERO) - 1.9).abs() < 1e-12);
     }
 
     #[test]

@@ -2,15 +2,23 @@
 //! whatever policy decides.
 //!
 //! Per source: the last moment its state was known, and a Gamma belief about its change rate
-//! ([`dynamics::rate`]), begun at the first informative look from what all sources together have shown so far. Paper: CN-X4, B5
-//! (`docs/papers/cho-ntoulas-2002.md`).
+//! ([`dynamics::rate`]), begun at the first informative look from what its site has shown so far, and the site's from
+//! what all have shown:
+//!
+//! ```text
+//! c, w      polls that saw a change, seconds watched: of the site, of all
+//! all       (c + 1) / w
+//! site      (c_s + κ) / (w_s + κ / all)        κ = 1: a site's first change counts as much as all others together
+//! ```
+//!
+//! Paper: CN-X4, B5 in its simplest form (`docs/papers/cho-ntoulas-2002.md`).
 
 use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
 use crate::source::grow;
 use crate::value::Objective;
-use crate::{Facts, Observation, SourceIx, Span, Time, Verdict};
+use crate::{Facts, Observation, SiteIx, SourceIx, Span, Time, Verdict};
 
 /// Questions a policy may ask about a source.
 pub trait Beliefs {
@@ -61,15 +69,38 @@ impl Mind {
     }
 }
 
+/// What sources showed together: polls that saw a change, and seconds watched.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Pool {
+    changes: f64,
+    watched: f64,
+}
+
+impl Pool {
+    fn add(&mut self, gap: f64, changed: bool) {
+        self.changes += f64::from(u8::from(changed));
+        self.watched += gap;
+    }
+
+    /// Seconds per change of the site `self`, where all sources change every `all` seconds.
+    fn interval(&self, all: f64) -> f64 {
+        (self.watched + PULL * all) / (self.changes + PULL)
+    }
+}
+
+/// κ: how many changes of its own a site must show to weigh as much as all sites.
+const PULL: f64 = 1.0;
+
 /// Beliefs about all sources, by ordinal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Learner {
     minds: Vec<Mind>,
-    /// Apart from the minds: learning does not need it.
+    /// Apart from the minds: what most polls need not read.
     importance: Vec<f32>,
-    /// Polls that saw a change, and seconds watched, over all sources: where a newcomer's belief starts.
-    changes: f64,
-    watched: f64,
+    sites: Vec<SiteIx>,
+    /// Where a newcomer's belief starts: by site, and over all.
+    pools: Vec<Pool>,
+    all: Pool,
 }
 
 impl Learner {
@@ -77,6 +108,7 @@ impl Learner {
     pub(crate) fn expect(&mut self, sources: usize) {
         self.minds.reserve(sources.saturating_sub(self.minds.len()));
         self.importance.reserve(sources.saturating_sub(self.importance.len()));
+        self.sites.reserve(sources.saturating_sub(self.sites.len()));
     }
 
     pub(crate) fn entered(&mut self, now: Time, source: SourceIx, facts: &Facts) {
@@ -85,6 +117,8 @@ impl Learner {
             mind.known_at = now;
         }
         *grow(&mut self.importance, source.ix(), || 1.0) = facts.importance;
+        *grow(&mut self.sites, source.ix(), || SiteIx::FIRST) = facts.site;
+        grow(&mut self.pools, facts.site.ix(), Pool::default);
     }
 
     /// A source that comes back starts from nothing.
@@ -105,18 +139,30 @@ impl Learner {
         mind.known_at = heard.sent;
         if let (Some(changed), Some(since)) = (changed, heard.since) {
             let gap = (heard.sent - since).secs();
-            let prior = || Belief::at_first_look((self.watched + gap) / (self.changes + 1.0));
+            let site = self.sites[heard.source.ix()].ix();
+            let prior = || {
+                let all = (self.all.watched + gap) / (self.all.changes + 1.0);
+                Belief::at_first_look(self.pools[site].interval(all))
+            };
             let before = mind.belief().unwrap_or_else(prior);
             mind.believe(before.after(gap, changed));
-            self.changes += f64::from(u8::from(changed));
-            self.watched += gap;
+            self.pools[site].add(gap, changed);
+            self.all.add(gap, changed);
         }
     }
 
-    /// What is believed of it, or else what all sources together have shown.
-    fn opinion(&self, mind: &Mind) -> Option<Belief> {
-        let pooled = || Belief::at_first_look(self.watched / (self.changes + 1.0));
-        mind.belief().or_else(|| (self.watched > 0.0).then(pooled))
+    /// What is believed of it, or else what its site and all sources have shown.
+    fn opinion(&self, source: SourceIx) -> Option<Belief> {
+        let pooled = || {
+            let all = self.all.watched / (self.all.changes + 1.0);
+            Belief::at_first_look(self.pool(source).interval(all))
+        };
+        self.mind(source).belief().or_else(|| (self.all.watched > 0.0).then(pooled))
+    }
+
+    fn pool(&self, source: SourceIx) -> Pool {
+        let site = self.sites.get(source.ix());
+        site.and_then(|site| self.pools.get(site.ix())).copied().unwrap_or_default()
     }
 
     fn importance(&self, source: SourceIx) -> f32 {
@@ -146,8 +192,7 @@ impl Beliefs for Learner {
     }
 
     fn value(&self, source: SourceIx, objective: Objective, now: Time) -> f64 {
-        let mind = self.mind(source);
-        let worth = match (mind.known_at(), self.opinion(mind)) {
+        let worth = match (self.known_at(source), self.opinion(source)) {
             (None, _) => objective.ceiling(0.0),
             (Some(known_at), opinion) => {
                 let elapsed = (now - known_at).secs();
@@ -160,8 +205,7 @@ impl Beliefs for Learner {
     }
 
     fn ripe(&self, source: SourceIx, objective: Objective, price: f64) -> Time {
-        let mind = self.mind(source);
-        match (mind.known_at(), self.opinion(mind)) {
+        match (self.known_at(source), self.opinion(source)) {
             (None, _) => Time::MIN,
             (Some(known_at), None) => known_at,
             (Some(known_at), Some(belief)) => {
@@ -184,7 +228,7 @@ impl Beliefs for Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HostIx, Purpose, SiteIx};
+    use crate::{HostIx, Purpose};
 
     const FACTS: Facts =
         Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 2.0, known: false };
@@ -221,6 +265,31 @@ mod tests {
         assert!(learner.stale(SourceIx::FIRST, Time::from_secs(100)) < 1e-12);
         let (soon, late) = (Time::from_secs(110), Time::from_secs(500));
         assert!(learner.stale(SourceIx::FIRST, soon) < learner.stale(SourceIx::FIRST, late));
+    }
+
+    /// Ten quiet pages of one site and ten busy ones of another: a page seen once is believed to be like its site.
+    #[test]
+    fn a_newcomer_is_believed_to_be_like_its_site() {
+        let mut learner = Learner::default();
+        let page = |at: usize| {
+            let site = SiteIx::new(at % 2);
+            (SourceIx::new(at), Facts { site, known: true, ..FACTS })
+        };
+        for (source, facts) in (0..22).map(page) {
+            learner.entered(Time::ZERO, source, &facts);
+        }
+        for at in 0..20 {
+            let verdict = if at % 2 == 0 { Verdict::Same } else { Verdict::Changed };
+            learner
+                .heard(&Observation { source: SourceIx::new(at), ..heard(Some(0), 100, verdict) });
+        }
+        let worth =
+            |at| learner.value(SourceIx::new(at), Objective::Captured, Time::from_secs(100));
+        assert!(worth(21) > 2.0 * worth(20), "{} {}", worth(21), worth(20));
+        assert!(
+            learner.ripe(SourceIx::new(21), Objective::Captured, 0.5)
+                < learner.ripe(SourceIx::new(20), Objective::Captured, 0.5)
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{Call, Mistake};
 use crate::value::Objective;
-use crate::{Beliefs, Event, Next, Purpose, SourceIx, Time};
+use crate::{Beliefs, Event, Next, Observation, Purpose, SourceIx, Time};
 
 /// A rule for spending polls.
 pub trait Policy: Send {
@@ -45,6 +45,11 @@ pub trait Policy: Send {
     /// What a poll costs, in polls.
     fn cost(&self, _purpose: Purpose) -> f64 {
         1.0
+    }
+
+    /// What comes back of a poll's cost, now that it is answered; asked before the answer is told.
+    fn refund(&self, _heard: &Observation) -> f64 {
+        0.0
     }
 }
 
@@ -77,19 +82,19 @@ pub const LIST: [Entry; 8] = [
     },
     Entry {
         name: "proportional",
-        settings: "samples auto (sqrt, theorem2, a number), cost 1",
+        settings: "samples auto (sqrt, theorem2, a number), cost 1, stored true",
         about: "sample every site, then share downloads by the number of changed samples",
         from: "sampling paper",
     },
     Entry {
         name: "greedy",
-        settings: "samples auto (sqrt, theorem2, a number), cost 1",
+        settings: "samples auto (sqrt, theorem2, a number), cost 1, stored true",
         about: "sample every site, then download the sites with most changed samples whole",
         from: "sampling paper",
     },
     Entry {
         name: "adaptive",
-        settings: "k 10, confidence 0.9, interval wilson (wald, clopper, jeffreys)",
+        settings: "k 10, confidence 0.9, interval wilson (wald, clopper, jeffreys), finite false",
         about: "sample in batches of k until each site is clearly in or out",
         from: "sampling paper",
     },
@@ -120,9 +125,9 @@ pub enum Spec {
     RoundRobin,
     /// `frequency(rule=.., estimator=..)`
     Frequency(frequency::Settings),
-    /// `proportional(samples=.., cost=..)`
+    /// `proportional(samples=.., cost=.., stored=..)`
     Proportional(sampling::Settings),
-    /// `greedy(samples=.., cost=..)`
+    /// `greedy(samples=.., cost=.., stored=..)`
     Greedy(sampling::Settings),
     /// `adaptive(k=.., confidence=.., interval=..)`
     Adaptive(adaptive::Settings),
@@ -153,12 +158,14 @@ impl Spec {
             "frequency" => {
                 (Self::Frequency(frequency::Settings::read(&mut call)?), "`rule` and `estimator`")
             }
-            "proportional" => {
-                (Self::Proportional(sampling::Settings::read(&mut call)?), "`samples` and `cost`")
-            }
-            "greedy" => {
-                (Self::Greedy(sampling::Settings::read(&mut call)?), "`samples` and `cost`")
-            }
+            "proportional" => (
+                Self::Proportional(sampling::Settings::read(&mut call)?),
+                "`samples`, `cost` and `stored`",
+            ),
+            "greedy" => (
+                Self::Greedy(sampling::Settings::read(&mut call)?),
+                "`samples`, `cost` and `stored`",
+            ),
             "adaptive" => (
                 Self::Adaptive(adaptive::Settings::read(&mut call)?),
                 "`k`, `confidence` and `interval`",
@@ -281,6 +288,10 @@ impl Policy for AnyPolicy {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.inner().cost(purpose)
+    }
+
+    fn refund(&self, heard: &Observation) -> f64 {
+        self.inner().refund(heard)
     }
 }
 

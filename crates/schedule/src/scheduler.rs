@@ -377,6 +377,10 @@ impl<P: Policy> Scheduler<P> {
                 }
             }
         } else {
+            let back = self.policy.refund(&heard);
+            if back > 0.0 {
+                self.purse.refund(now, back);
+            }
             self.policy.tell(now, &Event::Heard(heard), &self.learner);
         }
     }

@@ -17,10 +17,11 @@ use schedule::{
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 16] = [
+const POLICIES: [&str; 17] = [
     "round-robin",
     "greedy(samples=2)",
     "greedy(samples=1,cost=0.25)",
+    "greedy(samples=2,cost=0.25,stored=false)",
     "greedy",
     "proportional(samples=2)",
     "proportional(samples=1,cost=0.25)",

@@ -6,13 +6,15 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark may fail as a test does")]
 #![expect(clippy::print_stdout, reason = "it is its result")]
 
+#[path = "../tests/common/nginx.rs"]
+mod server;
+
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use server::Nginx;
 use tidewatch::clock::Clock;
 use tidewatch::config;
 use tidewatch::daemon::wish::Wish;
@@ -26,18 +28,8 @@ const PAGES: usize = 2_000;
 const SECONDS: u64 = 8;
 const MANY: usize = 100_000;
 
-struct Nginx(Child);
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
-        let _ = self.0.wait();
-    }
-}
-
 /// 7 KB pages; under `/same` with an ETag, under `/new` with another number in every answer.
-fn nginx(dir: &Path, port: u16) -> Nginx {
-    let here = dir.display();
+fn serve(dir: &Path) -> Nginx {
     fs::create_dir_all(dir.join("site")).unwrap();
     let paragraph =
         "<p>Words that stand on a page and say a little about something or other.</p>\n";
@@ -46,22 +38,11 @@ fn nginx(dir: &Path, port: u16) -> Nginx {
         paragraph.repeat(92)
     );
     fs::write(dir.join("site/page.html"), page).unwrap();
-    let conf = format!(
-        "daemon off; worker_processes 1; pid {here}/pid; error_log {here}/error.log;\n\
-         events {{ worker_connections 2048; }}\n\
-         http {{ access_log off; default_type text/html; keepalive_requests 1000000; client_body_temp_path {here}/t1; proxy_temp_path {here}/t2;\n\
-         fastcgi_temp_path {here}/t3; uwsgi_temp_path {here}/t4; scgi_temp_path {here}/t5;\n\
-         server {{ listen 127.0.0.1:{port}; root {here}/site;\n\
-         location /same {{ rewrite ^ /page.html break; }}\n\
-         location /new {{ rewrite ^ /page.html break; sub_filter EDITION $request_id; }} }} }}\n"
-    );
-    fs::write(dir.join("nginx.conf"), conf).unwrap();
-    let child = Command::new("nginx").arg("-c").arg(dir.join("nginx.conf")).spawn();
-    let nginx = Nginx(child.expect("nginx is needed: apt-get install nginx"));
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    nginx
+    Nginx::start(
+        dir,
+        "location /same { rewrite ^ /page.html break; }
+         location /new { rewrite ^ /page.html break; sub_filter EDITION $request_id; }",
+    )
 }
 
 /// CPU seconds this process has used.
@@ -128,8 +109,8 @@ fn main() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let _nginx = nginx(dir.path(), port);
+    let nginx = serve(dir.path());
+    let port = nginx.port;
     for (kind, what) in [("same", "unchanged (304)"), ("new", "changed, 7 KB HTML")] {
         let (polls, cpu, changed) = poll(&dir.path().join(kind), port, kind, &runtime);
         println!(
@@ -149,18 +130,20 @@ fn main() {
     }
     drop(core);
     let (before, began) = (memory(), Instant::now());
-    let mut core = open(&many, idle, &runtime);
+    let core = open(&many, idle, &runtime);
     let first = began.elapsed();
     println!(
         "start, 100,000 sources {:>8.0} ms, {:.0} MB more than before",
         first.as_secs_f64() * 1e3,
         memory() - before
     );
+    let inbox = core.inbox();
     let (before, began) = (cpu(), Instant::now());
-    while began.elapsed() < Duration::from_secs(10) {
-        core.turn(Vec::new()).unwrap();
-        std::thread::sleep(Duration::from_millis(250));
-    }
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(10));
+        inbox.put(Message::Stop);
+    });
+    core.run().unwrap();
     println!(
         "idle, 100,000 sources  {:>8.2} % of a core",
         100.0 * (cpu() - before) / began.elapsed().as_secs_f64()

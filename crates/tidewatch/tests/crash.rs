@@ -1,5 +1,6 @@
-//! The crash harness: the program is killed at random moments under load, again and again. Nothing acknowledged is
-//! lost, the store opens, and every event is delivered at least once under an id that never changes.
+//! The crash harness: the program is killed at random moments under load, again and again, and its disk fills up.
+//! Nothing acknowledged is lost, the store opens, and every event is delivered at least once under an id that never
+//! changes.
 //!
 //! A few kills in every run; `TIDEWATCH_KILLS=200 cargo test --test crash`, as `cargo xtask test --full` has it, for more.
 
@@ -10,7 +11,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::Site;
 use store::Reader;
@@ -59,24 +60,80 @@ fn check(data: &Path, file: &Path) -> usize {
     events.len()
 }
 
+/// A site of 40 restless pages and a configuration that polls it as fast as it can, in `dir`.
+fn under_load(dir: &Path, runtime: &tokio::runtime::Runtime) -> Site {
+    let site = Site::start(40, true, runtime);
+    let toml = site.toml(&format!(
+        "[budget]\npolls = \"500/s\"\nburst = 50\nper_host_gap = \"0s\"\nper_host_parallel = 16\n[events]\nfile = \"{}\"\n",
+        dir.join("events.jsonl").display()
+    ));
+    std::fs::write(dir.join("tidewatch.toml"), toml).unwrap();
+    site
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// No file may grow beyond a megabyte, then any may: the program says what is wrong, waits, and goes on by itself.
+#[test]
+fn a_full_disk_is_named_and_waited_out() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let _site = under_load(dir.path(), &runtime);
+    let (data, events) = (dir.path().join("data"), dir.path().join("events.jsonl"));
+    let said = dir.path().join("said");
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -S -f 2048; exec \"$@\"", "sh"])
+        .arg(assert_cmd::cargo::cargo_bin!("tidewatch"))
+        .args(["run", "--config"])
+        .arg(dir.path().join("tidewatch.toml"))
+        .arg("--data")
+        .arg(&data)
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&said).unwrap())
+        .spawn()
+        .unwrap();
+    let says = |what: &str| std::fs::read_to_string(&said).unwrap().contains(what);
+    until("the disk fills up and is named", || says("disk is full"));
+    let before = check(&data, &events);
+    let unlimited = ["--fsize=unlimited", "--pid", &child.id().to_string()];
+    assert!(Command::new("prlimit").args(unlimited).status().unwrap().success());
+    until("it goes on", || delivered(&events).len() > before + 50);
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(child.wait().unwrap().success());
+    check(&data, &events);
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named() {
+    let said = Command::new(assert_cmd::cargo::cargo_bin!("tidewatch"))
+        .args(["run", "--data", "/sys/tidewatch"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert!(!said.status.success());
+    assert!(text.contains("/sys/tidewatch") && text.contains("cannot be written"), "{text}");
+}
+
 #[test]
 fn killed_at_random_moments_nothing_acknowledged_is_lost() {
     let kills: u64 =
         std::env::var("TIDEWATCH_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let site = Site::start(40, true, &runtime);
-    let dir = tempfile::tempdir().unwrap();
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let _site = under_load(dir.path(), &runtime);
     let (data, events, config) = (
         dir.path().join("data"),
         dir.path().join("events.jsonl"),
         dir.path().join("tidewatch.toml"),
     );
-    let toml = site.toml(&format!(
-        "[budget]\npolls = \"500/s\"\nburst = 50\nper_host_gap = \"0s\"\nper_host_parallel = 16\n[events]\nfile = \"{}\"\n",
-        events.display()
-    ));
-    std::fs::write(&config, toml).unwrap();
     let mut seen = 0;
     for kill in 0..kills {
         let mut child = start(&config, &data);

@@ -4,13 +4,16 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
+#[path = "common/nginx.rs"]
+mod server;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command};
+use std::time::Duration;
 
+use server::Nginx;
 use store::Reader;
 
 const PAGES: usize = 20;
@@ -24,31 +27,6 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn nginx(dir: &Path, port: u16) -> Running {
-    let here = dir.display();
-    let conf = format!(
-        "daemon off; worker_processes 1; pid {here}/pid; error_log {here}/error.log;\n\
-         events {{ worker_connections 256; }}\n\
-         http {{ access_log off; client_body_temp_path {here}/t1; proxy_temp_path {here}/t2;\n\
-         fastcgi_temp_path {here}/t3; uwsgi_temp_path {here}/t4; scgi_temp_path {here}/t5;\n\
-         server {{ listen 127.0.0.1:{port}; root {here}/site; }} }}\n"
-    );
-    fs::write(dir.join("nginx.conf"), conf).unwrap();
-    let child =
-        Command::new("nginx").arg("-c").arg(dir.join("nginx.conf")).stderr(Stdio::null()).spawn();
-    let running = Running(child.expect("nginx is installed"));
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < deadline, "nginx does not listen");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    running
 }
 
 fn write_page(dir: &Path, page: usize, edition: usize) {
@@ -67,8 +45,8 @@ fn every_edit_the_budget_could_catch_is_caught() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("site")).unwrap();
     (0..PAGES).for_each(|page| write_page(dir.path(), page, 0));
-    let port = free_port();
-    let _nginx = nginx(dir.path(), port);
+    let nginx = Nginx::start(dir.path(), "");
+    let port = nginx.port;
     let sources: String = (0..PAGES)
         .map(|page| {
             format!("[[source]]\nurl = \"http://127.0.0.1:{port}/{page}.html\"\nevery = \"1s\"\n")

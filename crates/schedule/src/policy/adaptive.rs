@@ -21,7 +21,7 @@ use dynamics::binomial::{self, Interval, Method};
 use serde::{Deserialize, Serialize};
 
 use super::ranking::Ranking;
-use super::sampling::{Sampling, Tally};
+use super::sampling::{Price, Sampling, Tally};
 use crate::source::grow;
 use crate::spec::{Call, Mistake};
 use crate::{Beliefs, Event, Next, Policy, SiteIx, SourceIx, Time};
@@ -87,7 +87,7 @@ enum Stand {
 impl Adaptive {
     /// With no sources yet; `seed` fixes its luck.
     pub fn new(settings: Settings, seed: u64) -> Self {
-        let sampling = Sampling::new(seed, 1.0);
+        let sampling = Sampling::new(seed, Price::WHOLE);
         Self { settings, sampling, stands: Vec::new(), ranking: Ranking::default() }
     }
 

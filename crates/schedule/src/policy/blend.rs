@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AnyPolicy;
 use super::round_robin::RoundRobin;
-use crate::{Beliefs, Event, Next, Policy, Purpose, SourceIx, Time};
+use crate::{Beliefs, Event, Next, Observation, Policy, Purpose, SourceIx, Time};
 
 /// Round-robin beside another policy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,5 +68,9 @@ impl Policy for Blend {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.inner.cost(purpose)
+    }
+
+    fn refund(&self, heard: &Observation) -> f64 {
+        self.inner.refund(heard)
     }
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ranking::Ranking;
 use super::sampling::{Sampling, Settings, Tally};
-use crate::{Beliefs, Event, Next, Policy, Purpose, SiteIx, SourceIx, Time};
+use crate::{Beliefs, Event, Next, Observation, Policy, Purpose, SiteIx, SourceIx, Time};
 
 /// Samples first, then the best sites whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,7 +31,11 @@ pub struct Greedy {
 impl Greedy {
     /// With no sources yet; `seed` fixes its luck.
     pub fn new(settings: Settings, seed: u64) -> Self {
-        Self { settings, sampling: Sampling::new(seed, settings.cost), ranking: Ranking::default() }
+        Self {
+            settings,
+            sampling: Sampling::new(seed, settings.price),
+            ranking: Ranking::default(),
+        }
     }
 
     fn refresh(&mut self, site: SiteIx) {
@@ -72,5 +76,9 @@ impl Policy for Greedy {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.sampling.cost(purpose)
+    }
+
+    fn refund(&self, heard: &Observation) -> f64 {
+        self.sampling.refund(heard)
     }
 }

@@ -295,6 +295,11 @@ impl Pool {
         Some(Answered { site, of_this_round: flight.lap == self.laps })
     }
 
+    /// A poll of it is under way and was sent in this round.
+    pub fn is_of_this_round(&self, source: SourceIx) -> bool {
+        self.flights.iter().any(|flight| flight.source == source && flight.lap == self.laps)
+    }
+
     /// A host shut or opened; the sites this touches.
     pub fn gate(&mut self, host: HostIx, gate: Gate) -> Vec<SiteIx> {
         let host = grow(&mut self.hosts, host.ix(), Host::default);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::ranking::Ranking;
 use super::sampling::{Sampling, Settings, Tally};
 use crate::share::share;
-use crate::{Beliefs, Event, Next, Policy, Purpose, SiteIx, SourceIx, Time};
+use crate::{Beliefs, Event, Next, Observation, Policy, Purpose, SiteIx, SourceIx, Time};
 
 /// Samples first, then downloads in proportion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Proportional {
     pub fn new(settings: Settings, seed: u64) -> Self {
         Self {
             settings,
-            sampling: Sampling::new(seed, settings.cost),
+            sampling: Sampling::new(seed, settings.price),
             shares: Vec::new(),
             struck: false,
             ranking: Ranking::default(),
@@ -113,5 +113,9 @@ impl Policy for Proportional {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.sampling.cost(purpose)
+    }
+
+    fn refund(&self, heard: &Observation) -> f64 {
+        self.sampling.refund(heard)
     }
 }

@@ -22,12 +22,33 @@ use crate::{Event, Next, Observation, Purpose, Round, SiteIx, SourceIx, Verdict}
 pub struct Settings {
     /// How many samples from each site.
     pub samples: SampleSize,
-    /// What a sample costs, in downloads.
-    pub cost: f64,
+    /// What a sample costs.
+    pub price: Price,
+}
+
+/// What a sample costs, in downloads (CN-07). One that was not stored and turns out changed is downloaded after all,
+/// so it is paid whole at first, and the rest comes back when it did not change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    cost: f64,
+    stored: bool,
+}
+
+impl Price {
+    /// A sample is a download.
+    pub const WHOLE: Self = Self { cost: 1.0, stored: true };
+
+    fn at_first(self) -> f64 {
+        if self.stored { self.cost } else { 1.0 }
+    }
+
+    fn back(self, verdict: Verdict) -> f64 {
+        if self.stored || verdict == Verdict::Changed { 0.0 } else { 1.0 - self.cost }
+    }
 }
 
 impl Settings {
-    /// `samples` and `cost` of a call.
+    /// `samples`, `cost` and `stored` of a call.
     pub(super) fn read(call: &mut Call) -> Result<Self, Mistake> {
         let samples = match call.take("samples", "auto".to_owned())?.as_str() {
             "auto" => SampleSize::Refined,
@@ -40,14 +61,18 @@ impl Settings {
                 ))
             })?),
         };
-        Ok(Self { samples, cost: call.number("cost", 1.0, 0.0..=1.0)? })
+        let price = Price {
+            cost: call.number("cost", 1.0, 0.0..=1.0)?,
+            stored: call.take("stored", true)?,
+        };
+        Ok(Self { samples, price })
     }
 }
 
 /// The state of a round's sampling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampling {
-    sample_cost: f64,
+    price: Price,
     round: Option<Round>,
     spent: f64,
     /// The sources, and who was drawn.
@@ -99,9 +124,9 @@ impl Iterator for Touched {
 
 impl Sampling {
     /// Nothing known yet; `seed` fixes the draws.
-    pub fn new(seed: u64, sample_cost: f64) -> Self {
+    pub fn new(seed: u64, price: Price) -> Self {
         Self {
-            sample_cost,
+            price,
             round: None,
             spent: 0.0,
             pool: Pool::new(seed),
@@ -209,13 +234,20 @@ impl Sampling {
 
     /// What a poll costs.
     pub fn cost(&self, purpose: Purpose) -> f64 {
-        if purpose == Purpose::Sample { self.sample_cost } else { 1.0 }
+        if purpose == Purpose::Sample { self.price.at_first() } else { 1.0 }
+    }
+
+    /// What comes back of a sample's cost now that its answer is here; an earlier round's is forfeit.
+    pub fn refund(&self, heard: &Observation) -> f64 {
+        let counts = heard.purpose == Purpose::Sample && self.pool.is_of_this_round(heard.source);
+        if counts { self.price.back(heard.verdict) } else { 0.0 }
     }
 
     fn heard(&mut self, heard: &Observation) -> Option<SiteIx> {
         let Answered { site, of_this_round } =
             self.pool.heard(heard.source, heard.verdict == Verdict::Lost)?;
         if heard.purpose == Purpose::Sample && of_this_round {
+            self.spent -= self.price.back(heard.verdict);
             let tally = &mut self.tallies[site.ix()];
             tally.changed += u32::from(heard.verdict == Verdict::Changed);
             tally.answered += u32::from(matches!(heard.verdict, Verdict::Changed | Verdict::Same));

@@ -18,7 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::AnyPolicy;
 use crate::source::grow;
-use crate::{Beliefs, Event, Facts, Next, Policy, Purpose, Round, SiteIx, SourceIx, Time, chance};
+use crate::{
+    Beliefs, Event, Facts, Next, Observation, Policy, Purpose, Round, SiteIx, SourceIx, Time,
+    chance,
+};
 
 /// One group of sites per round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -211,5 +214,9 @@ impl Policy for Subset {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.inner.cost(purpose)
+    }
+
+    fn refund(&self, heard: &Observation) -> f64 {
+        self.inner.refund(heard)
     }
 }
