@@ -12,16 +12,19 @@ const DEEPEST: usize = 127;
 
 /// The canonical form; `None` if this is no JSON.
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Option<Canonical>, Unreadable> {
+    let Some(value) = parse(text, limits)? else { return Ok(None) };
+    let mut lines = Lines { text: String::new(), limit: limits.text };
+    lines.push(&value, 0, "")?;
+    Ok(Some(Canonical { kind: Kind::Json, title: None, text: lines.text }))
+}
+
+/// The value; `None` if this is no JSON.
+pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Option<Value>, Unreadable> {
     let limit = limits.depth.min(DEEPEST);
     if depth(text) > limit {
         return Err(Unreadable::TooDeep { limit });
     }
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return Ok(None);
-    };
-    let mut lines = Lines { text: String::new(), limit: limits.text };
-    lines.push(&value, 0, "")?;
-    Ok(Some(Canonical { kind: Kind::Json, title: None, text: lines.text }))
+    Ok(serde_json::from_str(text).ok())
 }
 
 /// The deepest nesting of brackets outside strings.

@@ -33,6 +33,7 @@
 
 pub mod diff;
 pub mod fingerprint;
+pub mod items;
 pub mod limits;
 pub mod media;
 pub mod reading;
@@ -53,6 +54,7 @@ mod xml;
 
 pub use diff::{Change, Span, Tag, diff, marked, words};
 pub use fingerprint::Fingerprint;
+pub use items::{Items, ItemsText, Listed, NoItems};
 pub use limits::Limits;
 pub use media::Kind;
 pub use reading::{Reading, Unreadable, read};

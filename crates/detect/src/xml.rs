@@ -17,7 +17,7 @@ use scraper::{Html, Node};
 
 use crate::reading::Canonical;
 use crate::tree::{Visit, walk};
-use crate::{Kind, Limits, Rule, Unreadable, css, text};
+use crate::{Kind, Limits, Listed, Rule, Unreadable, css, items, text};
 
 /// The canonical form; `None` if this is no XML.
 pub(crate) fn read(
@@ -161,6 +161,18 @@ fn named(name: &str) -> QualName {
     QualName::new(None, ns!(), LocalName::from(name))
 }
 
+/// The entries of a feed, those that something names; `None` if this is no feed.
+pub(crate) fn entries(text: &str, limits: &Limits) -> Result<Option<Vec<Listed>>, Unreadable> {
+    let Some(document) = parse(text, limits)? else { return Ok(None) };
+    let root = document.tree.root().children().find_map(name_of);
+    if !matches!(root, Some("rss" | "rdf:RDF" | "feed")) {
+        return Ok(None);
+    }
+    let is_entry = |node: &NodeRef<'_, Node>| matches!(name_of(*node), Some("item" | "entry"));
+    let all = document.tree.root().descendants().filter(is_entry);
+    Ok(Some(all.filter_map(items::of_entry).collect()))
+}
+
 /// The title of a feed.
 fn title(document: &Html) -> Option<String> {
     let child = |node: NodeRef<'_, Node>, name: &str| {
@@ -178,7 +190,7 @@ fn title(document: &Html) -> Option<String> {
     (!title.is_empty()).then_some(title)
 }
 
-fn name_of(node: NodeRef<'_, Node>) -> Option<&str> {
+pub(crate) fn name_of(node: NodeRef<'_, Node>) -> Option<&str> {
     node.value().as_element().map(Element::name)
 }
 

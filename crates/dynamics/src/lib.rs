@@ -5,6 +5,12 @@
 //! | how long between two updates, and how old is the current version? | [`process`] | `docs/papers/li-cline-loguinov-2015.md` |
 //! | how fresh, and how old, is a copy that is looked at every `I`? | [`freshness`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how often does this source change, as far as the polls can tell? | [`rate`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | how long do objects of a collection live? | [`survival`] | `docs/papers/repository-quality.md` |
+//! | how many arrive? | [`arrival`] | `docs/papers/repository-quality.md` |
+//! | how does the quality of a copy decay, as a time series? | [`decay`] | `docs/papers/repository-quality.md` |
+//! | what do looks at a collection show? | [`collection`] | `docs/papers/repository-quality.md` |
+//! | how good is the copy now, and when must it be synced? | [`quality`] | `docs/papers/repository-quality.md` |
+//! | when in its period does it change, and is it periodic at all? | [`profile`] | `docs/papers/polling-times.md` |
 //! | how sure is a share seen in a sample? | [`binomial`] | `docs/papers/cho-ntoulas-2002.md` |
 //!
 //! Pure: numbers in, numbers out. No clock, no identity, no host, no file, no thread. Time is `f64` in
@@ -16,8 +22,15 @@
 //! assert!((fresh - 0.632_120_558_8).abs() < 1e-9);
 //! ```
 
+pub mod arrival;
 pub mod binomial;
+pub mod climb;
+pub mod collection;
+pub mod decay;
 pub mod freshness;
 pub mod process;
+pub mod profile;
+pub mod quality;
 pub mod rate;
 pub mod solve;
+pub mod survival;

@@ -9,8 +9,8 @@
 
 mod from_git;
 mod info;
-mod read;
-mod table;
+pub(crate) mod read;
+pub(crate) mod table;
 mod write;
 
 use std::collections::HashMap;

@@ -13,8 +13,8 @@ use crate::{Facts, HostIx, SourceIx, Span, Time};
 pub enum Event {
     /// A source is watched from now on; told again, its facts are replaced.
     Entered(SourceIx, Facts),
-    /// A user insists on a look this often; told after `Entered`, until it enters anew.
-    Pinned(SourceIx, Span),
+    /// A look this often, whatever the policy thinks; told after `Entered`, until it enters anew or is told again.
+    Pinned(SourceIx, Span, Pin),
     /// A source is no longer watched. An answer still out is ignored when it comes.
     Left(SourceIx),
     /// A cycle, a tick, or one endless round began.
@@ -29,6 +29,15 @@ pub enum Event {
     Sent(SourceIx, Purpose),
     /// A poll ended, whatever came of it. Every `Sent` is followed by one of these.
     Heard(Observation),
+}
+
+/// Why a source is looked at on its own terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pin {
+    /// A user insists: the first look is due at once.
+    Asked,
+    /// A collection: at this time its quality is foretold to reach its target.
+    Target(Time),
 }
 
 /// A stretch of time with a plan: a download cycle, a tick, or one endless round.

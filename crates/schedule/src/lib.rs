@@ -10,6 +10,7 @@
 //! | what do we believe about each source? | [`learner`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | what is a poll worth, and which rates earn most? | [`value`], [`allocate`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how many samples a site; how to share whole polls? | [`sample_size`], [`share`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | at which moments of its period should a source be polled? | [`polling_times`] | `docs/papers/polling-times.md` |
 //! | which source next? | [`policy`], one file each below it | see each file |
 //!
 //! Pure: no clock, no thread, no file, no address. Time and chance are arguments; sources, sites and
@@ -40,6 +41,7 @@ pub mod newcomers;
 pub mod pinned;
 pub mod policy;
 pub mod politeness;
+pub mod polling_times;
 pub mod sample_size;
 pub mod scheduler;
 pub mod share;
@@ -49,7 +51,7 @@ pub mod time;
 pub mod value;
 
 pub use budget::Budget;
-pub use event::{Event, Gate, Next, Observation, Purpose, Round, Verdict, Why};
+pub use event::{Event, Gate, Next, Observation, Pin, Purpose, Round, Verdict, Why};
 pub use journal::{Entry, Setup};
 pub use learner::Beliefs;
 pub use policy::Policy;

@@ -4,15 +4,20 @@
 //! every = 10m    due 10 minutes after the last look was sent; the first look is due at once
 //! ```
 //!
+//! A collection with a target for its quality is pinned anew after each look, due when the target is foretold to be
+//! reached: the `quality-target` rule. Until it is told anew, a look that came to nothing is due again after the same
+//! interval.
+//!
 //! They are charged like any poll and come before the policy's choices. A lost poll is due again after the same
-//! interval: a user who asked for ten minutes did not ask for more load in trouble. No paper.
+//! interval: a user who asked for ten minutes did not ask for more load in trouble. Paper: SA-09 for targets
+//! (`docs/papers/repository-quality.md`).
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agenda::Agenda;
-use crate::{Gate, HostIx, SourceIx, Span, Time};
+use crate::{Gate, HostIx, Pin as Why, SourceIx, Span, Time};
 
 /// When each pinned source is due.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -25,13 +30,18 @@ pub(crate) struct Pinned {
 struct Pin {
     host: HostIx,
     every: Span,
+    why: Why,
     due: Time,
 }
 
 impl Pinned {
-    pub(crate) fn add(&mut self, now: Time, source: SourceIx, host: HostIx, every: Span) {
-        self.pins.insert(source, Pin { host, every: every.max(Span::TICK), due: now });
-        self.agenda.add(host, now, source);
+    pub(crate) fn add(&mut self, now: Time, source: SourceIx, host: HostIx, every: Span, why: Why) {
+        let due = match why {
+            Why::Asked => now,
+            Why::Target(due) => due,
+        };
+        self.pins.insert(source, Pin { host, every: every.max(Span::TICK), why, due });
+        self.agenda.add(host, due, source);
     }
 
     /// Whether it was here.
@@ -67,12 +77,13 @@ impl Pinned {
         self.agenda.first()
     }
 
-    /// Who is pinned, and how often.
-    pub(crate) fn into_pins(self) -> impl Iterator<Item = (SourceIx, Span)> {
-        self.pins.into_iter().map(|(source, pin)| (source, pin.every))
+    /// Who is pinned, how often and why.
+    pub(crate) fn into_pins(self) -> impl Iterator<Item = (SourceIx, Span, Why)> {
+        self.pins.into_iter().map(|(source, pin)| (source, pin.every, pin.why))
     }
 
-    pub(crate) fn every(&self, source: SourceIx) -> Option<Span> {
-        self.pins.get(&source).map(|pin| pin.every)
+    /// How often, and why.
+    pub(crate) fn pin(&self, source: SourceIx) -> Option<(Span, Why)> {
+        self.pins.get(&source).map(|pin| (pin.every, pin.why))
     }
 }

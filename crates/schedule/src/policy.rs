@@ -20,6 +20,7 @@ pub mod greedy;
 pub mod proportional;
 pub mod round_robin;
 pub mod subset;
+pub mod timed;
 pub mod value;
 
 use std::str::FromStr;
@@ -67,7 +68,7 @@ pub struct Entry {
 }
 
 /// Every policy that can run live.
-pub const LIST: [Entry; 8] = [
+pub const LIST: [Entry; 9] = [
     Entry {
         name: "round-robin",
         settings: "",
@@ -111,6 +112,12 @@ pub const LIST: [Entry; 8] = [
         from: "sampling paper",
     },
     Entry {
+        name: "timed",
+        settings: "period 1d, grid 5m, polls auto (a number), method profile (empirical, modelled, uniform), aim mixed (recall, delay), explore 0.1",
+        about: "learn when in its period each source changes; poll at the moments that miss and wait least",
+        from: "polling times",
+    },
+    Entry {
         name: "value",
         settings: "objective captured (freshness, age)",
         about: "poll whatever a poll is worth most now, by what is believed of each source",
@@ -135,6 +142,8 @@ pub enum Spec {
     Subset(Box<Spec>, f64),
     /// `blend(share=.., with=..)`
     Blend(Box<Spec>, f64),
+    /// `timed(period=.., grid=.., polls=.., method=.., aim=.., explore=..)`
+    Timed(timed::Settings),
     /// `value(objective=..)`
     Value(Objective),
 }
@@ -178,6 +187,10 @@ impl Spec {
                 let share = call.number("share", 0.3, 0.0..=1.0)?;
                 (Self::Blend(Self::inner(&mut call, depth)?, share), "`share` and `with`")
             }
+            "timed" => (
+                Self::Timed(timed::Settings::read(&mut call)?),
+                "`period`, `grid`, `polls`, `method`, `aim` and `explore`",
+            ),
             "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
@@ -219,6 +232,7 @@ impl Spec {
             Self::Blend(inner, share) => {
                 AnyPolicy::Blend(Box::new(blend::Blend::new(inner.build(seed), *share)))
             }
+            Self::Timed(settings) => AnyPolicy::Timed(Box::new(timed::Timed::new(*settings, seed))),
             Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
         }
     }
@@ -241,6 +255,8 @@ pub enum AnyPolicy {
     Subset(Box<subset::Subset>),
     /// A share in turn, the rest by another policy.
     Blend(Box<blend::Blend>),
+    /// At planned moments.
+    Timed(Box<timed::Timed>),
     /// The largest value first.
     Value(Box<value::Value>),
 }
@@ -255,6 +271,7 @@ impl AnyPolicy {
             Self::Adaptive(policy) => &**policy,
             Self::Subset(policy) => &**policy,
             Self::Blend(policy) => &**policy,
+            Self::Timed(policy) => &**policy,
             Self::Value(policy) => &**policy,
         }
     }
@@ -268,6 +285,7 @@ impl AnyPolicy {
             Self::Adaptive(policy) => &mut **policy,
             Self::Subset(policy) => &mut **policy,
             Self::Blend(policy) => &mut **policy,
+            Self::Timed(policy) => &mut **policy,
             Self::Value(policy) => &mut **policy,
         }
     }

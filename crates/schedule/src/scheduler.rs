@@ -25,7 +25,7 @@ use crate::politeness::Politeness;
 use crate::source::grow;
 use crate::value::Objective;
 use crate::{
-    Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Policy, Purpose,
+    Beliefs, Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Pin, Policy, Purpose,
     SourceIx, Span, Time, Verdict, Why,
 };
 
@@ -121,8 +121,8 @@ impl<P: Policy> Scheduler<P> {
                 self.seat(now, source, Facts { known, ..facts });
             }
         }
-        for (source, every) in pins {
-            self.pin(now, source, every);
+        for (source, every, why) in pins {
+            self.pin(now, source, every, why);
         }
     }
 
@@ -185,7 +185,7 @@ impl<P: Policy> Scheduler<P> {
         self.open_hosts(now);
         match event {
             Event::Entered(source, facts) => self.entered(now, source, facts),
-            Event::Pinned(source, every) => self.pin(now, source, every),
+            Event::Pinned(source, every, why) => self.pin(now, source, every, why),
             Event::Left(source) => self.left(now, source),
             Event::Round(round) => {
                 self.purse.round(now, round.polls);
@@ -221,8 +221,18 @@ impl<P: Policy> Scheduler<P> {
     }
 
     fn because(&self, source: SourceIx, now: Time) -> String {
-        if let Some(every) = self.pinned.every(source) {
-            return format!("it is pinned: looked at every {every}, whatever the policy thinks");
+        match self.pinned.pin(source) {
+            Some((every, Pin::Asked)) => {
+                return format!(
+                    "it is pinned: looked at every {every}, whatever the policy thinks"
+                );
+            }
+            Some((every, Pin::Target(_))) => {
+                return format!(
+                    "it is a collection with a target: its quality is foretold to reach it {every} after a look"
+                );
+            }
+            None => {}
         }
         match self.newcomers.as_ref().and_then(|newcomers| newcomers.failures(source)) {
             Some(0) => "it was never seen: it waits for its first look".to_owned(),
@@ -286,13 +296,13 @@ impl<P: Policy> Scheduler<P> {
     }
 
     /// Takes the source from whoever holds it and pins it.
-    fn pin(&mut self, now: Time, source: SourceIx, every: Span) {
+    fn pin(&mut self, now: Time, source: SourceIx, every: Span, why: Pin) {
         let Slot { host: Some(host), flight } = *self.slot(source) else { return };
         if !flight.is_some_and(|flight| flight.orphan) {
             self.take_back(now, source);
         }
         self.pinned.remove(source);
-        self.pinned.add(now, source, host, every);
+        self.pinned.add(now, source, host, every, why);
         if flight.is_some() {
             self.pinned.sent(now, source);
         }

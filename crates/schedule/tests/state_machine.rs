@@ -11,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use schedule::policy::{AnyPolicy, Spec};
 use schedule::{
-    Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Purpose, Round, Scheduler,
+    Budget, Event, Facts, Gate, HostIx, Manners, Next, Observation, Pin, Purpose, Round, Scheduler,
     Settings, SiteIx, SourceIx, Span, Time, Verdict,
 };
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 17] = [
+const POLICIES: [&str; 20] = [
     "round-robin",
     "greedy(samples=2)",
     "greedy(samples=1,cost=0.25)",
@@ -33,6 +33,9 @@ const POLICIES: [&str; 17] = [
     "subset(share=0.9,with=greedy(samples=1))",
     "subset(share=0.5,with=adaptive(k=1))",
     "blend(share=0.4,with=greedy(samples=1))",
+    "timed(period=1h)",
+    "timed(period=1h,polls=3,explore=0.5)",
+    "timed(period=10m,grid=10s,polls=2,method=empirical)",
     "value",
     "value(objective=age)",
 ];
@@ -154,7 +157,10 @@ impl Driver {
                 self.tell(Event::Left(SourceIx::new(source)));
             }
             Step::Pin(source, secs) => {
-                self.tell(Event::Pinned(SourceIx::new(source), Span::from_secs(secs)));
+                // both reasons for a pin: a user's, and a target foretold for later
+                let (every, at) = (Span::from_secs(secs), self.now + Span::from_secs(secs));
+                let why = if secs % 2 == 0 { Pin::Asked } else { Pin::Target(at) };
+                self.tell(Event::Pinned(SourceIx::new(source), every, why));
             }
             Step::Change => {
                 self.flow_from.get_or_insert(self.now);

@@ -32,10 +32,12 @@ pub enum Kind {
     Visit = 9,
     /// Anything for people only.
     Note = 10,
+    /// A collection's next look is due when its quality is foretold to reach its target.
+    Due = 11,
 }
 
 impl Kind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Entered,
         Self::Left,
         Self::Round,
@@ -46,6 +48,7 @@ impl Kind {
         Self::Settings,
         Self::Visit,
         Self::Note,
+        Self::Due,
     ];
 }
 

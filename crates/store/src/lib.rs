@@ -10,6 +10,7 @@
 //! | what is watched, and how does it stand? | `sources`, `state`, `names` |
 //! | what happened, in order? | `journal`, `snapshot` |
 //! | what did it say? | `versions`, `blobs`, `delta` |
+//! | what did collections list, and when? | `collections` |
 //! | who has still to hear of it? | `outbox`, `deliveries` |
 //! | what do others want? | `wishes` |
 //! | what may be forgotten, what is copied? | `retention`, `backup` |
@@ -28,6 +29,7 @@
 
 mod backup;
 mod blobs;
+mod collections;
 mod deliveries;
 mod delta;
 mod error;
@@ -51,6 +53,7 @@ mod versions;
 mod wishes;
 
 pub use backup::{Existing, backup, restore};
+pub use collections::{Listed, Spell};
 pub use deliveries::{DeadLetter, Due};
 pub use error::Error;
 pub use journal::{Entry, Kind, NewEntry};

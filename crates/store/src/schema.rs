@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::{Error, Result};
 
 /// Step k brings a file from format k to k + 1. Released steps are never edited.
-const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// "TIDE", in SQLite's field for the kind of a file.
 const APPLICATION: i64 = 0x5449_4445;

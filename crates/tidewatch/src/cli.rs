@@ -6,6 +6,8 @@
 mod demo;
 mod keep;
 mod place;
+mod plan;
+mod quality;
 mod reproduce;
 mod run;
 mod show;
@@ -71,8 +73,14 @@ enum Command {
     /// Replay a trace or a made-up world under policies, with the oracle beside them
     #[command(long_about = simulate::ABOUT)]
     Simulate(simulate::Simulate),
+    /// Plan when to poll
+    #[command(subcommand)]
+    Plan(plan::Plan),
     /// Write every figure and table of a paper, theirs beside ours
     Reproduce(reproduce::Reproduce),
+    /// How good a mirrored collection is, and when to sync it
+    #[command(subcommand)]
+    Quality(quality::Quality),
     /// Make a trace from git histories, or describe one
     #[command(subcommand)]
     Trace(trace::Trace),
@@ -120,6 +128,7 @@ impl NotAMistake for serde_json::Error {}
 impl NotAMistake for lab::trace::Error {}
 impl NotAMistake for lab::figure::Error {}
 impl NotAMistake for lab::papers::sampling::Failure {}
+impl NotAMistake for lab::papers::repository_quality::Failure {}
 
 /// Parses, runs, reports.
 pub fn main() -> ExitCode {
@@ -141,7 +150,9 @@ pub fn main() -> ExitCode {
         Command::Restore(restore) => restore.run(cli.voice),
         Command::Config(config) => config.run(cli.voice),
         Command::Simulate(simulate) => simulate.run(cli.voice),
+        Command::Plan(plan) => plan.run(cli.voice),
         Command::Reproduce(reproduce) => reproduce.run(cli.voice),
+        Command::Quality(quality) => quality.run(cli.voice),
         Command::Trace(trace) => trace.run(cli.voice),
     };
     match result {

@@ -30,6 +30,7 @@ pub struct File {
     store: StoreFile,
     events: EventsFile,
     source: Vec<toml::Table>,
+    collection: Vec<toml::Table>,
     webhook: Vec<WebhookFile>,
 }
 
@@ -300,27 +301,46 @@ impl File {
         hooks.filter_map(|(at, hook)| hook.meaning(&format!("webhook[{at}]"), wrong)).collect()
     }
 
+    /// Sources and collections: a collection is a source that lists objects.
     fn sources(&self, wrong: &mut Complaints) -> Vec<Wanted> {
-        let mut wanted = Vec::new();
-        for (at, table) in self.source.iter().enumerate() {
-            let key = |key: &str| format!("source[{at}].{key}");
-            for unknown in table.keys().filter(|name| !crate::source::KEYS.contains(&name.as_str()))
-            {
-                wrong.add(
-                    &key(unknown),
-                    format!("unknown key; known are {}", crate::source::KEYS.join(", ")),
-                );
-            }
-            match table.clone().try_into::<Wanted>() {
-                Ok(source) => {
-                    source.flaws().iter().for_each(|flaw| wrong.add(&key(&flaw.key), &flaw.why));
-                    wanted.push(source);
-                }
-                Err(why) => wrong.add(&format!("source[{at}]"), why.to_string().trim_end()),
-            }
-        }
+        let collections: Vec<toml::Table> = self.collection.iter().map(as_source).collect();
+        let mut wanted = wanted("source", &self.source, wrong);
+        wanted.extend(self::wanted("collection", &collections, wrong));
         wanted
     }
+}
+
+/// Keys of a collection that are about its objects, put where a source has them.
+fn as_source(table: &toml::Table) -> toml::Table {
+    let (objects, mut source): (toml::Table, toml::Table) = table
+        .clone()
+        .into_iter()
+        .partition(|(key, _)| ["items", "key", "category", "target"].contains(&key.as_str()));
+    source.insert("collection".to_owned(), toml::Value::Table(objects));
+    source
+}
+
+/// The sources of a list of tables.
+fn wanted(what: &str, tables: &[toml::Table], wrong: &mut Complaints) -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for (at, table) in tables.iter().enumerate() {
+        let key =
+            |key: &str| format!("{what}[{at}].{}", key.strip_prefix("collection.").unwrap_or(key));
+        for unknown in table.keys().filter(|name| !crate::source::KEYS.contains(&name.as_str())) {
+            wrong.add(
+                &key(unknown),
+                format!("unknown key; known are {}", crate::source::KEYS.join(", ")),
+            );
+        }
+        match table.clone().try_into::<Wanted>() {
+            Ok(source) => {
+                source.flaws().iter().for_each(|flaw| wrong.add(&key(&flaw.key), &flaw.why));
+                wanted.push(source);
+            }
+            Err(why) => wrong.add(&format!("{what}[{at}]"), why.to_string().trim_end()),
+        }
+    }
+    wanted
 }
 
 impl FetchFile {

@@ -4,7 +4,7 @@
 //! row gives the very entries the scheduler heard, so that folding them gives the very scheduler.
 
 use schedule::{
-    Entry, Event, Facts, Gate, HostIx, Manners, Observation, Purpose, Round, Setup, SiteIx,
+    Entry, Event, Facts, Gate, HostIx, Manners, Observation, Pin, Purpose, Round, Setup, SiteIx,
     SourceIx, Span, Time, Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,12 @@ struct Visited {
 }
 
 #[derive(Serialize, Deserialize)]
+struct DueAt {
+    every: i64,
+    due: i64,
+}
+
+#[derive(Serialize, Deserialize)]
 struct SentFor {
     purpose: String,
 }
@@ -208,6 +214,11 @@ impl Row {
         Self::new(at, Kind::Visit, None, &Visited { host: host.raw() })
     }
 
+    /// A collection is due when its quality is foretold to reach its target.
+    pub fn due(at: Time, source: SourceIx, every: Span, due: Time) -> Self {
+        Self::new(at, Kind::Due, Some(source), &DueAt { every: every.micros(), due: due.micros() })
+    }
+
     /// A poll was sent.
     pub fn sent(at: Time, source: SourceIx, purpose: Purpose) -> Self {
         let detail = SentFor { purpose: purpose_word(purpose).to_owned() };
@@ -290,6 +301,11 @@ fn read(row: &store::Entry) -> Result<Vec<Entry>, String> {
             event(Event::Sent(source()?, purpose(&word)?))
         }
         Kind::Heard => event(Event::Heard(observation(source()?, &from(detail)?)?)),
+        Kind::Due => {
+            let DueAt { every, due } = from(detail)?;
+            let why = Pin::Target(Time::from_micros(due));
+            event(Event::Pinned(source()?, Span::from_micros(every), why))
+        }
         Kind::Note => Ok(Vec::new()),
     }
 }
@@ -305,7 +321,8 @@ fn entered(source: SourceIx, detail: &Entered) -> Vec<Entry> {
         importance: detail.importance,
         known: detail.known,
     };
-    let pinned = detail.every.map(|every| Event::Pinned(source, Span::from_micros(every)));
+    let pinned =
+        detail.every.map(|every| Event::Pinned(source, Span::from_micros(every), Pin::Asked));
     let events = std::iter::once(Event::Entered(source, facts)).chain(pinned);
     events.map(Entry::Event).collect()
 }
@@ -367,8 +384,8 @@ mod tests {
             age: Some(every),
         };
         let event = |event| vec![Entry::Event(event)];
-        let pinned =
-            [Event::Entered(source, facts), Event::Pinned(source, every)].map(Entry::Event);
+        let pinned = [Event::Entered(source, facts), Event::Pinned(source, every, Pin::Asked)]
+            .map(Entry::Event);
         let cases = [
             (Row::entered(at, source, facts, None), event(Event::Entered(source, facts))),
             (Row::entered(at, source, facts, Some(every)), pinned.to_vec()),
@@ -377,6 +394,10 @@ mod tests {
             (Row::manners(at, host, manners), event(Event::Manners(host, manners))),
             (Row::shut(at, host, at, "busy"), event(Event::Host(host, Gate::ShutUntil(at)))),
             (Row::visit(at, host), event(Event::Visit(host))),
+            (
+                Row::due(at, source, every, at + every),
+                event(Event::Pinned(source, every, Pin::Target(at + every))),
+            ),
             (Row::sent(at, source, Purpose::Sample), event(Event::Sent(source, Purpose::Sample))),
             (Row::heard(at, &heard, Heard::default()), event(Event::Heard(heard))),
         ];

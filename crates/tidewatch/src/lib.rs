@@ -6,6 +6,7 @@
 //! | how does it live: decide, poll, compare, remember, tell? | [`daemon`] |
 //! | what did a person write, and what does it mean? | [`config`], [`source`] |
 //! | what is written down, and in what words? | [`journal`] |
+//! | how good is a mirrored collection? | [`collection`] |
 //! | who is told? | [`push`] |
 //! | what does it look like? | [`demo`] |
 //! | what time is it? | [`clock`] |
@@ -13,6 +14,7 @@
 mod budget;
 pub mod cli;
 pub mod clock;
+pub mod collection;
 pub mod config;
 pub mod daemon;
 pub mod demo;

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use detect::{Rule, RuleText, TriggerText};
+use detect::{Items, ItemsText, Rule, RuleText, TriggerText};
+use dynamics::quality::Metric;
 use fetch::{Auth, Host, Request, Secret, Validators};
 use schedule::Span;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct Spec {
     /// How to log in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth: Option<Login>,
+    /// It lists objects: where they are, and how good the mirrored list must be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<Collection>,
 }
 
 /// A list of one may be written without brackets.
@@ -105,8 +109,105 @@ pub struct Login {
     pub bearer_file: Option<String>,
 }
 
+/// A listing of objects, as written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collection {
+    /// JSONPath of the items; a feed needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<String>,
+    /// JSONPath of the key within an item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// JSONPath of the category within an item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// Sync it when its quality is foretold to fall to this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetText>,
+}
+
+/// A target for the quality of the copy, as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetText {
+    /// Least precision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<f64>,
+    /// Least recall.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recall: Option<f64>,
+    /// With what chance it must hold; 0.9 unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+/// A target, checked: every one of these qualities, with this chance.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// Which quality, and how much of it.
+    pub qualities: Vec<(Metric, f64)>,
+    /// With what chance.
+    pub confidence: f64,
+}
+
+impl TargetText {
+    fn check(self) -> Result<Target, Flaw> {
+        let inside = |x: f64| x > 0.0 && x < 1.0;
+        let qualities: Vec<(Metric, f64)> =
+            [(Metric::Precision, self.precision), (Metric::Recall, self.recall)]
+                .into_iter()
+                .filter_map(|(metric, least)| Some((metric, least?)))
+                .collect();
+        let confidence = self.confidence.unwrap_or(0.9);
+        if qualities.is_empty() {
+            return Err(flaw(
+                "collection.target",
+                "give `precision` or `recall`, such as `{ recall = 0.9 }`",
+            ));
+        }
+        if !inside(confidence) || qualities.iter().any(|&(_, least)| !inside(least)) {
+            return Err(flaw(
+                "collection.target",
+                "precision, recall and confidence lie between 0 and 1",
+            ));
+        }
+        Ok(Target { qualities, confidence })
+    }
+}
+
+impl Collection {
+    fn check(&self) -> Result<Objects, Vec<Flaw>> {
+        let text = ItemsText {
+            items: self.items.clone(),
+            key: self.key.clone(),
+            category: self.category.clone(),
+        };
+        let items = Items::new(&text).map_err(|mistakes| {
+            let wrong = |mistake: &detect::Mistake| {
+                flaw(
+                    &format!("collection.{}", mistake.key),
+                    format!("`{}` {}", mistake.value, mistake.reason),
+                )
+            };
+            mistakes.iter().map(wrong).collect::<Vec<Flaw>>()
+        })?;
+        let target = self.target.map(TargetText::check).transpose().map_err(|flaw| vec![flaw])?;
+        Ok(Objects { items, target })
+    }
+}
+
+/// How to read a collection, and how good its copy must be.
+#[derive(Clone, Debug)]
+pub struct Objects {
+    /// Where the objects are.
+    pub items: Items,
+    /// How good the copy must be.
+    pub target: Option<Target>,
+}
+
 /// Every key a source may have, to name them when one is misspelt.
-pub const KEYS: [&str; 13] = [
+pub const KEYS: [&str; 14] = [
     "url",
     "site",
     "tags",
@@ -120,6 +221,7 @@ pub const KEYS: [&str; 13] = [
     "headers_env",
     "cookies",
     "auth",
+    "collection",
 ];
 
 /// A source ready to be asked and read.
@@ -128,6 +230,8 @@ pub struct Watch {
     pub rule: Rule,
     /// A fixed interval.
     pub every: Option<Span>,
+    /// The objects it lists, if it is a collection.
+    pub objects: Option<Objects>,
     headers: Vec<(String, Secret)>,
     auth: Option<Auth>,
 }
@@ -237,9 +341,22 @@ impl Spec {
                 }
             },
         };
+        let objects = match self.collection.as_ref().map(Collection::check).transpose() {
+            Ok(objects) => objects,
+            Err(wrong) => {
+                flaws.extend(wrong);
+                None
+            }
+        };
+        if every.is_some() && objects.as_ref().is_some_and(|objects| objects.target.is_some()) {
+            flaws.push(flaw(
+                "every",
+                "give `every` or a `target`, not both: each says when to look",
+            ));
+        }
         flaws.extend(bad_headers(&headers));
         match rule {
-            Ok(rule) if flaws.is_empty() => Ok(Watch { rule, every, headers, auth }),
+            Ok(rule) if flaws.is_empty() => Ok(Watch { rule, every, objects, headers, auth }),
             _ => Err(flaws),
         }
     }

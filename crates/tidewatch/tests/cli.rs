@@ -299,7 +299,7 @@ fn git_histories_become_traces_that_can_be_described_and_replayed() {
 #[test]
 fn help_speaks_of_everything() {
     let help = stdout(&["--help"]);
-    assert!(help.contains("simulate") && help.contains("trace"));
+    assert!(help.contains("simulate") && help.contains("trace") && help.contains("plan"));
     let simulate = stdout(&["simulate", "--help"]);
     for flag in [
         "--trace",
@@ -321,4 +321,139 @@ fn help_speaks_of_everything() {
         simulate.contains("Continuous:")
             && stdout(&["trace", "from-git", "--help"]).contains("never authors")
     );
+}
+
+/// A hundred days of a listing: 50 objects, one of which goes and one comes each day.
+fn write_objects(dir: &Path) {
+    let day = 86_400;
+    fs::write(
+        dir.join("listings.csv"),
+        format!("listing_id,name,start,end\n1,cars,0,{}\n", 100 * day),
+    )
+    .unwrap();
+    let row = |object: i64| {
+        let first = (object - 49).max(0) * day;
+        let gone = (object + 1) * day;
+        let gone = if gone <= 100 * day { gone.to_string() } else { String::new() };
+        format!("1,{object},{},{first},{gone}\n", ["bmw", "vw"][usize::from(object % 2 == 0)])
+    };
+    let rows: String = (0..149).map(row).collect();
+    fs::write(
+        dir.join("objects.csv"),
+        format!("listing_id,object_id,category,first_seen,removed_at\n{rows}"),
+    )
+    .unwrap();
+}
+
+#[test]
+fn quality_of_a_listing_is_fitted_foretold_and_planned() {
+    let dir = TempDir::new().unwrap();
+    write_objects(dir.path());
+    let trace = dir.path().to_str().unwrap();
+    let ask = |what: &str, more: &[&str]| {
+        json(&[&["quality", what, "--trace", trace, "--json"], more].concat())
+    };
+    let fit = ask("fit", &[]);
+    assert_eq!((fit["objects_now"].as_u64(), fit["looks"].as_u64()), (Some(49), Some(101)));
+    assert!((fit["arrivals"]["mean_per_day"].as_f64().unwrap() - 0.99).abs() < 0.05, "{fit}");
+    // three of about fifty go in three days: "synced three days ago, how many are gone?"
+    let forecast = ask("forecast", &["--after", "3d"]);
+    let gone = &forecast["gone"];
+    assert!((gone["expected"].as_f64().unwrap() - 3.0).abs() < 1.0, "{forecast}");
+    assert!(
+        gone["low"].as_f64().unwrap() <= 3.0 && gone["high"].as_f64().unwrap() >= 2.9,
+        "{forecast}"
+    );
+    let half = ask("forecast", &["--after", "3d", "--category", "bmw"]);
+    assert!(half["objects"].as_f64().unwrap() < 30.0, "{half}");
+    // a fiftieth goes each day, so nine tenths are there for about five days
+    let plan = ask("plan", &["--precision", "0.9"]);
+    let days = plan["sync_within_seconds"].as_f64().unwrap() / 86_400.0;
+    assert!((2.0..6.5).contains(&days), "{plan}");
+    let figure = dir.path().join("course.svg");
+    stdout(&["quality", "forecast", "--trace", trace, "--plot", figure.to_str().unwrap()]);
+    assert!(fs::read_to_string(figure).unwrap().contains("recall"));
+    let why = refused(&["quality", "plan", "--trace", trace, "--recall", "90"], 2);
+    assert!(why.contains("`--recall 90` must lie between 0 and 1"), "{why}");
+    let why = refused(&["quality", "fit", "--trace", trace, "--category", "audi"], 2);
+    assert!(why.contains("`bmw`, `vw`"), "{why}");
+    let why = refused(&["reproduce", "repository-quality", "--out", trace], 2);
+    assert!(why.contains("--trace"), "{why}");
+}
+
+/// The polling-times paper's Table 1, as a list of times.
+#[test]
+fn plan_times_finds_the_minutes_of_the_worked_example() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("changes.txt");
+    fs::write(&file, "# 1:05 … 3:14\n3900\n4440\n7440\n1970-01-01T02:15:00Z\n10980\n11640\n")
+        .unwrap();
+    let (file, plot) = (file.to_str().unwrap(), dir.path().join("plan.svg"));
+    let asked =
+        ["plan", "times", "--times", file, "--period", "1h", "--grid", "1m", "--aim", "recall"];
+    let plan = json(&[&asked[..], &["--json"]].concat());
+    assert_eq!(plan[0]["at"], serde_json::json!([":05", ":15"]));
+    assert_eq!(plan[0]["at_seconds"], serde_json::json!([300.0, 900.0]));
+    assert_eq!(plan[0]["choices"].as_array().unwrap().len(), 3);
+    assert_eq!(plan[0]["choices"][1]["expected"]["recall"], 1.0);
+    assert!(plan[0]["choices"][0]["expected"]["recall"].as_f64().unwrap() < 1.0);
+    let said = stdout(&[&asked[..], &["--plot", plot.to_str().unwrap()]].concat());
+    assert!(said.contains(":05, :15 of every 1h") && said.contains("held out"), "{said}");
+    assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
+    let modelled = json(&[&asked[..], &["--method", "modelled", "--json"]].concat());
+    assert!(modelled[0]["at"].is_array());
+}
+
+#[test]
+fn plan_times_refuses_what_it_cannot_plan() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("changes.txt");
+    fs::write(&file, "3900\nsoon\n").unwrap();
+    let file = file.to_str().unwrap();
+    assert!(refused(&["plan", "times"], 2).contains("--trace DIR"));
+    assert!(refused(&["plan", "times", "--times", file], 2).contains("line 2: `soon`"));
+    let grid = ["plan", "times", "--times", file, "--period", "1h", "--grid", "7m"];
+    assert!(refused(&grid, 2).contains("grid that divides it"));
+    assert!(refused(&["plan", "times", "--times", "/nowhere"], 1).contains("/nowhere"));
+    let data = dir.path().join("data");
+    let watched = refused(&["plan", "times", "news", "--data", data.to_str().unwrap()], 1);
+    assert!(watched.contains("tidewatch add"), "{watched}");
+}
+
+/// Two sources of a trace, one busy, one quiet: the busy one gets the polls.
+#[test]
+fn plan_times_shares_one_budget() {
+    let dir = TempDir::new().unwrap();
+    let mut updates = "source_id,site_id,t\n".to_owned();
+    for day in 0..60 {
+        for hour in [2, 6, 9, 13, 18, 22] {
+            updates += &format!("1,1,{}\n", day * 86_400 + hour * 3_600 + day % 7 * 60);
+        }
+    }
+    for day in 0..60 {
+        updates += &format!("2,1,{}\n", day * 86_400 + 8 * 3_600 + day % 5 * 60);
+    }
+    fs::write(dir.path().join("updates.csv"), updates).unwrap();
+    fs::write(dir.path().join("sources.csv"), "source_id,site_id\n1,1\n2,1\n").unwrap();
+    let trace = dir.path().to_str().unwrap();
+    let plans = json(&[
+        "plan", "times", "--trace", trace, "--period", "1d", "--grid", "5m", "--total", "7",
+        "--json",
+    ]);
+    let counts: Vec<usize> =
+        plans.as_array().unwrap().iter().map(|plan| plan["at"].as_array().unwrap().len()).collect();
+    assert_eq!(counts, [6, 1]);
+    let one = json(&["plan", "times", "--trace", trace, "--only", "2", "--polls", "1", "--json"]);
+    assert_eq!(one[0]["period_seconds"], 86_400.0);
+    assert_eq!(one[0]["at"], serde_json::json!(["08:04"]));
+}
+
+#[test]
+fn the_polling_times_paper_is_written() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().to_str().unwrap();
+    assert!(stdout(&["reproduce", "polling-times", "--small", "--out", out]).contains("report.md"));
+    let report = fs::read_to_string(dir.path().join("report.md")).unwrap();
+    assert!(report.contains("| at :05 and :15 | {5, 15} | close to 1.0 | 1.000 |"), "{report}");
+    assert!(dir.path().join("figure5.svg").exists());
 }

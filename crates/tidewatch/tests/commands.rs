@@ -78,6 +78,39 @@ fn from_add_to_diff() {
 }
 
 #[test]
+fn a_collection_says_how_good_its_copy_is() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let dir = dir.path();
+    let site = Site::start(1, false, &runtime);
+    let collection = format!(
+        "[[collection]]\nurl = \"{}/jobs\"\nitems = \"$.jobs[*]\"\nkey = \"$.id\"\ncategory = \"$.team\"\n",
+        site.url(0)
+    );
+    allowing(dir, &site, &collection);
+    for _ in 0..4 {
+        assert!(tidewatch(dir, &["once"]).status.success());
+        site.edit(0);
+    }
+    let status = json(dir, &["status"]);
+    let shown = &status["collections"][0];
+    assert_eq!(
+        (shown["objects"].as_u64(), shown["looks"].as_u64()),
+        (Some(40), Some(4)),
+        "{status}"
+    );
+    assert!(shown["recall"]["expected"].as_f64().is_some_and(|q| q > 0.0 && q <= 1.0), "{status}");
+    assert!(shown["recall"]["forecasts"].as_u64() >= Some(1), "{status}");
+    let people = tidewatch(dir, &["status"]);
+    let people = String::from_utf8(people.stdout).unwrap();
+    assert!(people.contains("40 objects") && people.contains("past forecasts"), "{people}");
+    let forecast = json(dir, &["quality", "forecast", "jobs", "--category", "sea"]);
+    assert_eq!(forecast["objects"].as_f64(), Some(20.0), "{forecast}");
+    // a page that is no collection says so
+    let (code, why) = refused(dir, &["quality", "fit", "nothing"]);
+    assert!(code == 2 && why.contains("no source is called"), "{why}");
+}
+
+#[test]
 fn a_backup_restores_and_a_journal_becomes_a_trace() {
     let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
     let (dir, site) = (dir.path(), Site::start(3, true, &runtime));

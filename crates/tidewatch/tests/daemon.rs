@@ -289,3 +289,50 @@ fn asked_to_stop_it_ends_and_remembers() {
     let memory = Memory::load(&reader).unwrap().unwrap();
     assert_eq!(memory.books.n, n, "the snapshot stands for the whole journal");
 }
+
+/// SA-09, live: of forty objects one is replaced every two hours; the copy is to hold nine tenths of them, with 90 %
+/// confidence. The collection is looked at when that is foretold to end, not before and not much later; a restart
+/// changes nothing, and the journal replays to the same choices.
+#[test]
+fn a_collection_is_synced_when_its_quality_reaches_its_target() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let site = Site::start(1, false, &runtime);
+    let collection = format!(
+        "[[collection]]\nurl = \"{}/jobs\"\nitems = \"$.jobs[*]\"\nkey = \"$.id\"\ncategory = \"$.team\"\n\
+         target = {{ recall = 0.9, confidence = 0.9 }}\n",
+        site.url(0)
+    );
+    let fetch = format!("[fetch]\nrobots = false\nallow = [\"{}\"]\n", site.address);
+    let toml = format!("{QUICK}{fetch}{collection}");
+    let mut rig = open(dir.path(), &toml, &runtime, START);
+    let run = |rig: &mut Rig, hours: usize| {
+        for step in 0..hours * 6 {
+            rig.clock.advance(Span::from_secs(600));
+            if step % 12 == 11 {
+                site.edit(0);
+            }
+            rig.settle();
+        }
+    };
+    run(&mut rig, 24 * 8);
+    let now = rig.core.now();
+    drop(rig);
+    let mut rig = open(dir.path(), &toml, &runtime, now);
+    run(&mut rig, 24 * 4);
+    drop(rig);
+    let reader = Reader::open(dir.path()).unwrap();
+    let jobs = source(&reader, "jobs");
+    let mirror = tidewatch::collection::Mirror::load(&reader, jobs.id).unwrap();
+    let looks = mirror.forecaster().collection().looks();
+    // an hour apart at first; later it takes about eight hours until four of forty are new
+    let later = &looks[looks.len() / 2..];
+    let mean = later.iter().map(|look| look.gap * 24.0).sum::<f64>() / later.len() as f64;
+    assert!((3.0..9.0).contains(&mean), "{mean} hours between looks");
+    let kept = later.iter().filter(|look| look.overlap.recall().unwrap() >= 0.9).count();
+    assert!(kept * 10 >= later.len() * 8, "{kept} of {} looks", later.len());
+    let (told, covered) = mirror.forecaster().record(dynamics::quality::Metric::Recall);
+    assert!(told > 20 && covered * 10 > told * 7, "{covered} of {told}");
+    for choice in memory::choices(&reader).unwrap() {
+        assert!(choice.agrees(), "{choice:?}");
+    }
+}

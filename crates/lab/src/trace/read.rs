@@ -12,7 +12,7 @@ impl Trace {
         if !dir.is_dir() {
             return Err(Error::NoDirectory(dir.to_owned()));
         }
-        let open = |stem, columns: &[&'static str]| Table::open(dir, stem, columns);
+        let open = |stem, columns: &[&'static str]| Table::open(dir, stem, columns, &["name"]);
         let sites = match open("sites", &["site_id", "start", "end"])? {
             Some(table) => Some(read_sites(table)?),
             None => None,
@@ -31,12 +31,22 @@ impl Trace {
 /// The last second of the year 9999.
 const LATEST: i64 = 253_402_300_799;
 
-fn id(table: &Table, column: &'static str, row: usize, value: i64) -> Result<u32, Error> {
+pub(crate) fn id(
+    table: &Table,
+    column: &'static str,
+    row: usize,
+    value: i64,
+) -> Result<u32, Error> {
     u32::try_from(value)
         .map_err(|_| table.row(column, row, format!("{value} is not an id from 0 to {}", u32::MAX)))
 }
 
-fn time(table: &Table, column: &'static str, row: usize, value: i64) -> Result<i64, Error> {
+pub(crate) fn time(
+    table: &Table,
+    column: &'static str,
+    row: usize,
+    value: i64,
+) -> Result<i64, Error> {
     if value > LATEST {
         let problem =
             format!("{value} lies beyond the year 9999; times are seconds, not milliseconds");
@@ -51,7 +61,7 @@ fn time(table: &Table, column: &'static str, row: usize, value: i64) -> Result<i
 fn read_sites(mut table: Table) -> Result<Vec<Site>, Error> {
     let ids = table.required("site_id")?;
     let (starts, ends) = (table.required("start")?, table.required("end")?);
-    let names = table.names.take();
+    let names = table.text("name");
     let mut seen = HashMap::new();
     let mut sites = Vec::with_capacity(ids.len());
     for row in 0..ids.len() {

@@ -18,42 +18,46 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use super::Error;
 
 /// A column of whole numbers; empty cells are `None`.
-pub(super) type Numbers = Vec<Option<i64>>;
+pub(crate) type Numbers = Vec<Option<i64>>;
 
 /// The wanted columns of one file.
-pub(super) struct Table {
-    pub(super) path: PathBuf,
+pub(crate) struct Table {
+    pub(crate) path: PathBuf,
     numbers: Vec<(&'static str, Numbers)>,
-    /// The column `name`, where there is one.
-    pub(super) names: Option<Vec<String>>,
+    texts: Vec<(&'static str, Vec<String>)>,
 }
-
-const NAME: &str = "name";
 
 impl Table {
     /// The file `stem`.parquet or `stem`.csv in `dir`; `None` if there is neither.
-    pub(super) fn open(
+    pub(crate) fn open(
         dir: &Path,
         stem: &'static str,
         columns: &[&'static str],
+        texts: &[&'static str],
     ) -> Result<Option<Self>, Error> {
         let (parquet, csv) = (dir.join(format!("{stem}.parquet")), dir.join(format!("{stem}.csv")));
         match (parquet.exists(), csv.exists()) {
             (true, true) => Err(Error::Twice(dir.to_owned(), stem)),
-            (true, false) => read_parquet(parquet, columns).map(Some),
-            (false, true) => read_csv(csv, columns).map(Some),
+            (true, false) => read_parquet(parquet, columns, texts).map(Some),
+            (false, true) => read_csv(csv, columns, texts).map(Some),
             (false, false) => Ok(None),
         }
     }
 
     /// A column that may be absent.
-    pub(super) fn optional(&mut self, column: &'static str) -> Option<Numbers> {
+    pub(crate) fn optional(&mut self, column: &'static str) -> Option<Numbers> {
         let at = self.numbers.iter().position(|(name, _)| *name == column)?;
         Some(self.numbers.swap_remove(at).1)
     }
 
+    /// A column of words, where there is one.
+    pub(crate) fn text(&mut self, column: &'static str) -> Option<Vec<String>> {
+        let at = self.texts.iter().position(|(name, _)| *name == column)?;
+        Some(self.texts.swap_remove(at).1)
+    }
+
     /// A column that must be there, without empty cells.
-    pub(super) fn required(&mut self, column: &'static str) -> Result<Vec<i64>, Error> {
+    pub(crate) fn required(&mut self, column: &'static str) -> Result<Vec<i64>, Error> {
         let Some(numbers) = self.optional(column) else {
             let problem = "is missing".to_owned();
             return Err(Error::Column {
@@ -70,7 +74,7 @@ impl Table {
     }
 
     /// A complaint about a value; `row` counts from 0 here and from 1 in the message.
-    pub(super) fn row(
+    pub(crate) fn row(
         &self,
         column: &'static str,
         row: usize,
@@ -84,20 +88,23 @@ fn file_error(path: &Path, problem: impl ToString) -> Error {
     Error::File { path: path.to_owned(), problem: problem.to_string() }
 }
 
-fn read_parquet(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
+fn read_parquet(
+    path: PathBuf,
+    columns: &[&'static str],
+    texts: &[&'static str],
+) -> Result<Table, Error> {
     let file = File::open(&path).map_err(|why| file_error(&path, why))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|why| file_error(&path, format!("is not a whole Parquet file: {why}")))?;
     let schema = builder.schema().clone();
     let wanted: Vec<&'static str> =
         columns.iter().copied().filter(|name| schema.column_with_name(name).is_some()).collect();
-    let has_names = schema
-        .column_with_name(NAME)
-        .is_some_and(|(_, field)| *field.data_type() == DataType::Utf8);
-    let mask = ProjectionMask::columns(
-        builder.parquet_schema(),
-        wanted.iter().copied().chain(has_names.then_some(NAME)),
-    );
+    let is_text = |name: &str| {
+        schema.column_with_name(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8)
+    };
+    let texts: Vec<&'static str> = texts.iter().copied().filter(|name| is_text(name)).collect();
+    let mask =
+        ProjectionMask::columns(builder.parquet_schema(), wanted.iter().chain(&texts).copied());
     let batches = builder
         .with_projection(mask)
         .with_batch_size(1 << 16)
@@ -106,17 +113,18 @@ fn read_parquet(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error>
     let mut table = Table {
         path: path.clone(),
         numbers: wanted.iter().map(|&name| (name, Vec::new())).collect(),
-        names: has_names.then(Vec::new),
+        texts: texts.iter().map(|&name| (name, Vec::new())).collect(),
     };
     for batch in batches {
         let batch = batch.map_err(|why| file_error(&path, format!("cannot be decoded: {why}")))?;
         for (name, numbers) in &mut table.numbers {
             take_numbers(&path, &batch, name, numbers)?;
         }
-        if let (Some(names), Some(column)) = (&mut table.names, batch.column_by_name(NAME)) {
-            names.extend(
-                column.as_string::<i32>().iter().map(|name| name.unwrap_or_default().to_owned()),
-            );
+        for (name, words) in &mut table.texts {
+            if let Some(column) = batch.column_by_name(name) {
+                let cells = column.as_string::<i32>().iter();
+                words.extend(cells.map(|word| word.unwrap_or_default().to_owned()));
+            }
         }
     }
     Ok(table)
@@ -137,6 +145,9 @@ fn take_numbers(
         DataType::UInt8 => extend::<UInt8Type>(column, into),
         DataType::UInt16 => extend::<UInt16Type>(column, into),
         DataType::UInt32 => extend::<UInt32Type>(column, into),
+        DataType::Boolean => {
+            into.extend(column.as_boolean().iter().map(|value| value.map(i64::from)));
+        }
         DataType::UInt64 => {
             for value in column.as_primitive::<UInt64Type>() {
                 into.push(value.map(|value| i64::try_from(value).unwrap_or(i64::MAX)));
@@ -157,17 +168,22 @@ where
     into.extend(column.as_primitive::<T>().iter().map(|value| value.map(Into::into)));
 }
 
-fn read_csv(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
+fn read_csv(
+    path: PathBuf,
+    columns: &[&'static str],
+    texts: &[&'static str],
+) -> Result<Table, Error> {
     let mut reader = csv::Reader::from_path(&path).map_err(|why| file_error(&path, why))?;
     let headers = reader.headers().map_err(|why| file_error(&path, why))?.clone();
     let place = |name: &str| headers.iter().position(|header| header.trim() == name);
     let places: Vec<(&'static str, usize)> =
         columns.iter().filter_map(|&name| place(name).map(|at| (name, at))).collect();
-    let name_at = place(NAME);
+    let text_places: Vec<(&'static str, usize)> =
+        texts.iter().filter_map(|&name| place(name).map(|at| (name, at))).collect();
     let mut table = Table {
         path: path.clone(),
         numbers: places.iter().map(|&(name, _)| (name, Vec::new())).collect(),
-        names: name_at.map(|_| Vec::new()),
+        texts: text_places.iter().map(|&(name, _)| (name, Vec::new())).collect(),
     };
     let mut record = csv::StringRecord::new();
     let mut row = 0;
@@ -184,6 +200,8 @@ fn read_csv(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
             let cell = record.get(at).unwrap_or_default().trim();
             let number = match cell {
                 "" => None,
+                "true" => Some(1),
+                "false" => Some(0),
                 _ => Some(cell.parse().map_err(|_| Error::Row {
                     path: path.clone(),
                     column: name,
@@ -193,8 +211,8 @@ fn read_csv(path: PathBuf, columns: &[&'static str]) -> Result<Table, Error> {
             };
             numbers.push(number);
         }
-        if let (Some(names), Some(at)) = (&mut table.names, name_at) {
-            names.push(record.get(at).unwrap_or_default().to_owned());
+        for ((_, words), &(_, at)) in table.texts.iter_mut().zip(&text_places) {
+            words.push(record.get(at).unwrap_or_default().to_owned());
         }
     }
 }

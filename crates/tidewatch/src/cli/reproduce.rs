@@ -1,10 +1,12 @@
 //! `tidewatch reproduce PAPER`: every figure and table of a paper, theirs beside ours.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use lab::papers::sampling::{self, Scale};
+use indicatif::ProgressBar;
+use lab::listing::Listing;
+use lab::papers::{polling_times, repository_quality, sampling};
 use lab::trace::{Kinds, Present, Trace};
 use serde::Serialize;
 
@@ -16,10 +18,12 @@ pub(crate) struct Reproduce {
     /// Which paper
     #[arg(value_enum)]
     paper: Paper,
-    /// Directory for report.md, its figures (SVG) and tables (CSV)
+    /// Directory for report.md, its figures (SVG) and tables (CSV); with `all`, one directory in it for each paper
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// A real trace to run the same experiments on, 24 cycles of 30 days
+    /// A real trace to run the same experiments on: of sites for `sampling` (24 cycles of 30 days), of periodic sources for
+    /// `polling-times`, of objects for `repository-quality`. With `all`, a directory with `sites`, `periodic` and `objects`
+    /// in it, as many of them as there are
     #[arg(long, value_name = "DIR")]
     trace: Option<PathBuf>,
     /// First day of the trace's window, UTC
@@ -28,17 +32,35 @@ pub(crate) struct Reproduce {
     /// Seeds
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
     seeds: u64,
-    /// A small world instead of the paper's 353,000 pages: seconds instead of minutes
+    /// Small worlds and few paths instead of the papers' sizes: seconds instead of minutes
     #[arg(long)]
     small: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Paper {
     /// Cho & Ntoulas 2002, Effective Change Detection Using Sampling
     Sampling,
+    /// Polling times for change capture: at which minutes to look
+    PollingTimes,
+    /// Repository quality: survival, arrivals and decay of mirrored collections; needs an object trace
+    RepositoryQuality,
     /// All papers
     All,
+}
+
+impl Paper {
+    const EACH: [Self; 3] = [Self::Sampling, Self::PollingTimes, Self::RepositoryQuality];
+
+    /// The name of the paper, and of the kind of trace that goes with it.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Sampling => ("sampling", "sites"),
+            Self::PollingTimes => ("polling-times", "periodic"),
+            Self::RepositoryQuality => ("repository-quality", "objects"),
+            Self::All => ("all", ""),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -47,13 +69,52 @@ struct Written {
     report: PathBuf,
 }
 
+/// Where a paper's report goes and what real data it may use.
+struct Place<'a> {
+    out: &'a Path,
+    trace: Option<&'a Path>,
+}
+
 impl Reproduce {
     pub(crate) fn run(self, voice: Voice) -> Result<(), Failure> {
-        let mut scale = Scale { seeds: self.seeds, ..Scale::default() };
-        if self.small {
-            scale = Scale { pages: 20_000, sites: 100, long: 40, ..scale };
+        let mut written = Vec::new();
+        if self.paper == Paper::All {
+            for paper in Paper::EACH {
+                let (name, kind) = paper.names();
+                let trace =
+                    self.trace.as_ref().map(|dir| dir.join(kind)).filter(|dir| dir.exists());
+                if paper == Paper::RepositoryQuality && trace.is_none() {
+                    voice.remark("repository-quality is left out: it needs `objects` in `--trace`");
+                    continue;
+                }
+                let place = Place { out: &self.out.join(name), trace: trace.as_deref() };
+                written.push(self.one(paper, &place, voice)?);
+            }
+        } else {
+            let place = Place { out: &self.out, trace: self.trace.as_deref() };
+            written.push(self.one(self.paper, &place, voice)?);
         }
-        if let Some(dir) = &self.trace {
+        voice.result(&written, || {
+            let line = |one: &Written| format!("wrote {}", one.report.display());
+            written.iter().map(line).collect::<Vec<_>>().join("\n")
+        })
+    }
+
+    fn one(&self, paper: Paper, place: &Place<'_>, voice: Voice) -> Result<Written, Failure> {
+        let report = match paper {
+            Paper::Sampling | Paper::All => self.sampling(place, voice),
+            Paper::PollingTimes => self.polling_times(place, voice),
+            Paper::RepositoryQuality => repository_quality(place, voice),
+        };
+        Ok(Written { paper: paper.names().0, report: report? })
+    }
+
+    fn sampling(&self, place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
+        let mut scale = sampling::Scale { seeds: self.seeds, ..sampling::Scale::default() };
+        if self.small {
+            scale = sampling::Scale { pages: 20_000, sites: 100, long: 40, ..scale };
+        }
+        if let Some(dir) = place.trace {
             let from = moment(&self.from)?;
             let to = from + 24 * 30 * 86_400;
             let world = Trace::read(dir)?.world(from, to, Present::Throughout, Kinds::default());
@@ -66,14 +127,38 @@ impl Reproduce {
             }
             scale.real = Some(Arc::new(world));
         }
-        let (Paper::Sampling | Paper::All) = self.paper;
         let bar = voice.progress(10, "figures");
-        let report = sampling::reproduce(&self.out, &scale, &|what| {
-            bar.set_message(what.to_owned());
-            bar.inc(1);
-        })?;
+        let report = sampling::reproduce(place.out, &scale, &|what| step(&bar, what))?;
         bar.finish_and_clear();
-        let written = [Written { paper: "sampling", report }];
-        voice.result(&written, || format!("wrote {}", written[0].report.display()))
+        Ok(report)
     }
+
+    fn polling_times(&self, place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
+        let real = place.trace.map(Trace::read).transpose()?;
+        let hours = if self.small { 1_000 } else { 4_000 };
+        let bar = voice.progress(if real.is_some() { 8 } else { 3 }, "figures");
+        let scale = polling_times::Scale { hours, real, ..polling_times::Scale::default() };
+        let report = polling_times::reproduce(place.out, &scale, &|what| step(&bar, what))?;
+        bar.finish_and_clear();
+        Ok(report)
+    }
+}
+
+fn repository_quality(place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
+    let Some(dir) = place.trace else {
+        return Err(Failure::Asked(
+            "the paper's data is not public: give `--trace DIR` with `listings` and `objects`"
+                .to_owned(),
+        ));
+    };
+    let listings = Listing::read(dir)?;
+    let bar = voice.progress(5, "figures");
+    let report = repository_quality::reproduce(place.out, &listings, &|what| step(&bar, what))?;
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+fn step(bar: &ProgressBar, what: &str) {
+    bar.set_message(what.to_owned());
+    bar.inc(1);
 }

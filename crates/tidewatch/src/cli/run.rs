@@ -3,18 +3,21 @@
 use std::sync::Arc;
 
 use clap::Args;
+use dynamics::quality::Metric;
 use schedule::{Beliefs, Budget, Time};
 use serde_json::json;
 use store::{Reader, Source};
 use tokio::runtime::Runtime;
 
 use super::place::{Place, recall};
-use super::table::{count, facts};
+use super::table::{count, counted, facts};
 use super::{Failure, Voice};
 use crate::clock::Clock;
+use crate::collection::Mirror;
 use crate::config::Config;
 use crate::daemon::{Core, Message};
 use crate::journal::source_ix;
+use crate::source::Spec;
 use crate::words::{duration, relative};
 
 /// Polls, compares, remembers and tells, until it is stopped.
@@ -151,6 +154,7 @@ impl Status {
                 .collect()
         };
         let left = memory.scheduler.left_to_spend(now);
+        let collections = collections(&reader, now)?;
         let failing: Vec<Source> =
             reader.sources()?.into_iter().filter(|source| source.state.failures > 0).collect();
         voice.result(
@@ -173,6 +177,7 @@ impl Status {
                     "host": host, "until": crate::words::rfc3339(*until) })).collect::<Vec<_>>(),
                 "failing": failing.len(),
                 "policy": config.policy,
+                "collections": collections.iter().map(Mirrored::view).collect::<Vec<_>>(),
             }),
             || {
                 let mut rows = facts();
@@ -204,6 +209,11 @@ impl Status {
                     "waiting".to_owned(),
                     format!("{} for a first look", memory.scheduler.newcomers()),
                 ]);
+                for one in &collections {
+                    one.lines().into_iter().for_each(|line| {
+                        rows.add_row(["collection".to_owned(), line]);
+                    });
+                }
                 for (host, until) in &shut {
                     rows.add_row([
                         "left alone".to_owned(),
@@ -220,6 +230,69 @@ impl Status {
                 rows.to_string()
             },
         )
+    }
+}
+
+/// A collection, how good its copy is now and how past forecasts turned out.
+struct Mirrored {
+    source: Source,
+    mirror: Mirror,
+    days: f64,
+}
+
+fn collections(reader: &Reader, now: Time) -> Result<Vec<Mirrored>, Failure> {
+    let mut found = Vec::new();
+    for source in reader.sources()? {
+        if Spec::from_text(&source.spec)?.collection.is_some() {
+            let mirror = Mirror::load(reader, source.id)?;
+            let days = mirror.elapsed(now);
+            found.push(Mirrored { source, mirror, days });
+        }
+    }
+    Ok(found)
+}
+
+impl Mirrored {
+    fn view(&self) -> serde_json::Value {
+        let forecaster = self.mirror.forecaster();
+        let quality = |metric| {
+            let expected = forecaster.expected(metric, self.days, 0.9).ok().flatten();
+            let (told, covered) = forecaster.record(metric);
+            json!({
+                "expected": expected.map(|expected| expected.quality),
+                "low": expected.map(|expected| expected.interval.low),
+                "high": expected.map(|expected| expected.interval.high),
+                "forecasts": told,
+                "inside_90": covered,
+            })
+        };
+        json!({
+            "source": format!("s_{}", self.source.id.0),
+            "url": self.source.url,
+            "objects": forecaster.collection().size(),
+            "looks": forecaster.collection().looks().len(),
+            "synced": self.mirror.last().map(crate::words::rfc3339),
+            "precision": quality(Metric::Precision),
+            "recall": quality(Metric::Recall),
+        })
+    }
+
+    fn lines(&self) -> [String; 2] {
+        let forecaster = self.mirror.forecaster();
+        let shown = |metric| crate::collection::shown(&self.mirror, metric, self.days);
+        let objects = counted(forecaster.collection().size(), "object");
+        let (told, covered) = Metric::ALL
+            .map(|metric| forecaster.record(metric))
+            .into_iter()
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        [
+            format!("s_{} {}: {objects}", self.source.id.0, self.source.url),
+            format!(
+                "{}, {} now; {covered} of {told} past forecasts inside their 90 % interval",
+                shown(Metric::Precision),
+                shown(Metric::Recall)
+            ),
+        ]
     }
 }
 

@@ -9,8 +9,8 @@ use anyhow::Context;
 use detect::Fingerprint;
 use fetch::{Answer, Client, Leave, Outcome, Validators};
 use schedule::{
-    Budget, Event, HostIx, Manners, Next, Observation, Purpose, Round, Setup, SourceIx, Span, Time,
-    Verdict,
+    Budget, Event, HostIx, Manners, Next, Observation, Pin, Purpose, Round, Setup, SourceIx, Span,
+    Time, Verdict,
 };
 use store::{State, Store};
 use tokio::runtime::Handle;
@@ -19,15 +19,17 @@ use url::Url;
 
 use super::event::{FAILING, Subject, estimate};
 use super::memory::Memory;
-use super::page::{Page, Poll, Version};
+use super::page::{Look, Page, Poll, Version};
 use super::poll::{Errand, Finished, Found, New, Readers, Tools, run as run_poll};
 use super::register::{Register, Watched};
 use super::trouble::Trouble;
 use super::{Inbox, Message};
 use crate::clock::Clock;
+use crate::collection::{Mirrors, Object};
 use crate::config::Config;
-use crate::journal::{Heard, Row, micros, time, verdict_word};
+use crate::journal::{Heard, Row, micros, source_id, time, verdict_word};
 use crate::push::Sink;
+use crate::source::Objects;
 
 /// Entries between two snapshots.
 const SNAPSHOT_EVERY: i64 = 50_000;
@@ -49,6 +51,7 @@ pub struct Core {
     pub(super) config: Arc<Config>,
     clock: Arc<Clock>,
     trouble: Trouble,
+    pub(super) mirrors: Mirrors,
     tools: Arc<Tools>,
     runtime: Handle,
     messages: mpsc::Receiver<Message>,
@@ -104,6 +107,7 @@ impl Core {
             config,
             clock,
             trouble: Trouble::default(),
+            mirrors: Mirrors::default(),
             tools: Arc::new(tools),
             runtime,
             messages,
@@ -348,6 +352,7 @@ impl Core {
         match self.register.get(source).filter(|watched| watched.edits == edits) {
             None => page.row(row),
             Some(watched) => {
+                let objects = watched.watch.objects.clone();
                 let event = self.event(now, &heard, watched, &found, answer.as_ref());
                 let state = next_state(state, now, &heard, &found, answer.as_ref(), &record);
                 if let Some(watched) = self.register.get_mut(source) {
@@ -357,13 +362,62 @@ impl Core {
                             (answer.url.as_str() != watched.url).then(|| answer.url.clone());
                     }
                 }
-                let version = match found {
-                    Found::New(new) => Some(as_version(*new)),
-                    _ => None,
+                let (version, look) = match found {
+                    Found::New(mut new) => {
+                        let look = new.objects.take().map(Look::Objects);
+                        (Some(as_version(*new)), look)
+                    }
+                    Found::Same => (None, Some(Look::Same)),
+                    _ => (None, None),
                 };
-                page.poll(Poll { row, state, version, event });
+                let look = look.filter(|_| objects.is_some());
+                let due = objects.zip(look.as_ref());
+                let due = due.and_then(|(objects, look)| self.due(now, source, &objects, look));
+                page.poll(Poll { row, state, version, event, look });
+                if let Some((every, due)) = due {
+                    page.row(Row::due(now, source, every, due));
+                    self.memory.tell(now, Event::Pinned(source, every, Pin::Target(due)));
+                }
             }
         }
+    }
+
+    /// The mirror learns what a look showed; when the collection is due again, if it has a target.
+    fn due(
+        &mut self,
+        now: Time,
+        source: SourceIx,
+        objects: &Objects,
+        look: &Look,
+    ) -> Option<(Span, Time)> {
+        let mirror = match self.mirrors.of(self.store.read(), source) {
+            Ok(mirror) => mirror,
+            Err(why) => {
+                tracing::warn!(
+                    "what collection s_{} listed cannot be read: {why}",
+                    source_id(source).0
+                );
+                return None;
+            }
+        };
+        match look {
+            Look::Same => {
+                mirror.same(now);
+            }
+            Look::Objects(listed) => {
+                let listed: Vec<Object<'_>> = listed
+                    .iter()
+                    .map(|one| Object {
+                        key: &one.key,
+                        category: &one.category,
+                        version: one.version,
+                    })
+                    .collect();
+                mirror.look(now, &listed);
+            }
+        }
+        let wait = mirror.wait(objects.target.as_ref()?);
+        Some((wait, now + wait))
     }
 
     /// What subscribers are told of it.

@@ -43,6 +43,16 @@ pub struct Poll {
     pub version: Option<Version>,
     /// What subscribers are told.
     pub event: Option<Draft>,
+    /// What the look at a collection showed.
+    pub look: Option<Look>,
+}
+
+/// What a look at a collection showed.
+pub enum Look {
+    /// What the one before did.
+    Same,
+    /// These objects.
+    Objects(Vec<detect::Listed>),
 }
 
 /// A version to be written.
@@ -148,6 +158,21 @@ impl Poll {
         batch.set_state(id, &state)?;
         if let Some(event) = &self.event {
             event.write(batch, version)?;
+        }
+        match &self.look {
+            None => {}
+            Some(Look::Same) => batch.same_look(id, micros(self.row.at))?,
+            Some(Look::Objects(objects)) => {
+                let objects: Vec<store::Listed<'_>> = objects
+                    .iter()
+                    .map(|object| store::Listed {
+                        key: &object.key,
+                        category: &object.category,
+                        version: object.version,
+                    })
+                    .collect();
+                batch.look(id, micros(self.row.at), &objects)?;
+            }
         }
         Ok(version.map(|version| (source, version)))
     }

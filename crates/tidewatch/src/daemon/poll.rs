@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use detect::{Change, Fingerprint, Reading};
+use detect::{Change, Fingerprint, Listed, Reading};
 use fetch::{Answer, Client, Doorman, Host, Leave, Outcome, Response, Validators};
 use schedule::{Purpose, SourceIx, Time};
 use store::{Reader, VersionId};
@@ -79,6 +79,8 @@ pub struct New {
     pub change: Option<Change>,
     /// Whether the source's trigger, if it has one, wants it reported.
     pub reported: bool,
+    /// The objects it lists, if it is a collection.
+    pub objects: Option<Vec<Listed>>,
 }
 
 /// What polls work with.
@@ -185,6 +187,13 @@ fn compare(errand: &Errand, response: Response, tools: &Tools) -> Found {
     if errand.fingerprint.as_ref() == Some(&reading.fingerprint) {
         return Found::Same;
     }
+    let objects = errand.watch.objects.as_ref();
+    let objects =
+        objects.map(|objects| objects.items.read(&response.body, content_type, &tools.limits));
+    let objects = match objects.transpose() {
+        Ok(objects) => objects,
+        Err(why) => return Found::Unreadable(why.to_string()),
+    };
     let before = match errand.version.filter(|_| errand.fingerprint.is_some()) {
         None => None,
         // a version whose text was dropped can still be told apart, but not shown
@@ -196,7 +205,7 @@ fn compare(errand: &Errand, response: Response, tools: &Tools) -> Found {
     let change = before.as_deref().map(|before| detect::diff(before, &reading.text, &tools.limits));
     let reported =
         rule.trigger().is_none_or(|trigger| trigger.fires(before.as_deref(), &reading.text));
-    Found::New(Box::new(New { reading, response, change, reported }))
+    Found::New(Box::new(New { reading, response, change, reported, objects }))
 }
 
 /// Asks the loop for leave.

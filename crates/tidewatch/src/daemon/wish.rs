@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use schedule::{Event, Facts, SourceIx, Span, Time};
+use schedule::{Event, Facts, Pin, SourceIx, Span, Time};
 use serde::{Deserialize, Serialize};
 use store::{Added, Batch, HostId, NewSource, SiteId, Source, SourceId, State};
 
@@ -105,6 +105,7 @@ impl Core {
             self.memory.books.n += 1;
             self.memory.tell(now, Event::Left(source));
             self.register.remove(source);
+            self.mirrors.forget(source);
         }
         Ok(removed)
     }
@@ -142,9 +143,10 @@ impl Core {
     ) -> anyhow::Result<()> {
         let row = self.store.read().source(source_id(source))?.context("the source just added")?;
         self.register.put(row)?;
+        self.mirrors.forget(source);
         self.memory.tell(now, Event::Entered(source, facts));
         if let Some(every) = every {
-            self.memory.tell(now, Event::Pinned(source, every));
+            self.memory.tell(now, Event::Pinned(source, every, Pin::Asked));
         }
         Ok(())
     }
@@ -239,6 +241,7 @@ impl Draft {
         if let Some(Added::As { source, site, host }) = added {
             if let Some(before) = self.edits.as_ref().filter(|_| !self.keeps_rule()) {
                 batch.set_state(source, &without_baseline(&before.state))?;
+                batch.forget_looks(source)?;
             }
             let facts = self.facts(site, host);
             batch.append(&Row::entered(now, source_ix(source), facts, self.every).as_entry())?;

@@ -42,7 +42,10 @@ impl Site {
         });
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().route("/{page}", get(page)).with_state(Arc::clone(&shop));
+        let router = Router::new()
+            .route("/{page}", get(page))
+            .route("/{page}/jobs", get(jobs))
+            .with_state(Arc::clone(&shop));
         runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, shop }
     }
@@ -99,6 +102,17 @@ async fn page(
     }
     let body = format!("<title>Page {page}</title><main><p>Edition {edition}</p></main>");
     ([(ETAG, tag)], Html(body)).into_response()
+}
+
+/// Forty jobs, of which every edition drops the oldest and adds one.
+async fn jobs(State(shop): State<Arc<Shop>>, UrlPath(page): UrlPath<usize>) -> Response {
+    shop.requests.fetch_add(1, Ordering::SeqCst);
+    let edition = shop.editions[page].load(Ordering::SeqCst);
+    let job =
+        |id: u64| format!("{{\"id\":{id},\"team\":\"{}\"}}", ["sea", "land"][(id % 2) as usize]);
+    let jobs: Vec<String> = (edition..edition + 40).map(job).collect();
+    let body = format!("{{\"jobs\":[{}]}}", jobs.join(","));
+    ([(axum::http::header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// A configuration in a directory.

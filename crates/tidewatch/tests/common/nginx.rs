@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub struct Nginx {
+pub(crate) struct Nginx {
     child: Child,
     pub port: u16,
 }
@@ -20,7 +20,7 @@ impl Drop for Nginx {
 
 impl Nginx {
     /// Serves `dir/site`, with these directives besides. One process, so that ending it ends all of it.
-    pub fn start(dir: &Path, directives: &str) -> Self {
+    pub(crate) fn start(dir: &Path, directives: &str) -> Self {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let here = dir.display();
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
