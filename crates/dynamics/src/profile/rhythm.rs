@@ -216,7 +216,7 @@ mod tests {
         let alarms = (0..60).filter(|&seed| {
             let changes = steady(0.08, 24.0 * 120.0, 100 + seed);
             let fixed =
-                (0..360).map(|n| f64::from(n / 3) * 24.0 + [8.0, 9.0, 20.0][n as usize % 3]);
+                (0..120).flat_map(|day| [8.0, 9.0, 20.0].map(|hour| f64::from(day) * 24.0 + hour));
             let evidence =
                 if seed % 2 == 0 { polled(&changes, fixed) } else { Evidence::log(0.0, &changes) };
             chance_of_none(24.0, &evidence).is_some_and(|p| p < 0.05)

@@ -521,7 +521,7 @@ pub(super) mod tests {
             let m = points.len();
             for a in 0..m {
                 for b in a + 1..=a + m {
-                    let (from, to) = (points.place(a) as i64, points.place(b) as i64);
+                    let [from, to] = [a, b].map(|x| i64::try_from(points.place(x)).unwrap());
                     let expected = walked(&history, from, to, (3.0, 0.25));
                     prop_assert!((table.of(a, b) - expected).abs() < 1e-9, "{a} {b}");
                     prop_assert!((counted.of(a, b) - expected).abs() < 1e-9, "{a} {b}");
