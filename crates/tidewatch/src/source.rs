@@ -177,6 +177,10 @@ impl TargetText {
 }
 
 impl Collection {
+    fn without_target(&self) -> Self {
+        Self { target: None, ..self.clone() }
+    }
+
     fn check(&self) -> Result<Objects, Vec<Flaw>> {
         let text = ItemsText {
             items: self.items.clone(),
@@ -299,6 +303,23 @@ impl Spec {
     /// As the store kept it.
     pub fn from_text(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
+    }
+
+    /// The same is read of it: it may differ in when it is looked at and in what is told of it.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        let read = |spec: &Self| Self {
+            trigger: None,
+            every: None,
+            collection: spec.collection.as_ref().map(Collection::without_target),
+            ..spec.clone()
+        };
+        read(self) == read(other)
+    }
+
+    /// The same objects are listed, under the same names.
+    pub fn lists_like(&self, other: &Self) -> bool {
+        let listed = |spec: &Self| spec.collection.as_ref().map(Collection::without_target);
+        listed(self) == listed(other)
     }
 
     /// Checked, with its secrets.
