@@ -385,11 +385,13 @@ impl Cost for Expected {
         let ((n, sum), (n0, sum0)) = (self.before[b + 1], self.before[a + 1]);
         let changes = n - n0;
         let delay = changes * b as f64 - (sum - sum0);
-        // Λ − (1 − e^(−Λ)), which cancels for small Λ
-        let missed =
-            if changes < 1e-4 { changes * changes / 2.0 } else { changes + (-changes).exp_m1() };
-        self.misses * missed + self.delay * delay
+        self.misses * missed(changes) + self.delay * delay
     }
+}
+
+/// Λ − (1 − e^(−Λ)), which cancels for small Λ: misses to be expected where Λ changes are.
+pub(super) fn missed(expected: f64) -> f64 {
+    if expected < 1e-4 { expected * expected / 2.0 } else { expected + (-expected).exp_m1() }
 }
 
 #[cfg(test)]
@@ -398,6 +400,7 @@ pub(super) mod tests {
     use proptest::strategy::Strategy;
 
     use super::super::history::Grid;
+    use super::super::modelled::{Ends, Model};
     use super::super::tests::{HOUR, table_1};
     use super::*;
     use crate::{Span, Time};
@@ -474,6 +477,7 @@ pub(super) mod tests {
             ),
             ("counted", Box::new(Counted::build(&points, &Objective::mixed(slots, 0.5)))),
             ("expected", Box::new(Expected::new(&rate, &Objective::mixed(slots, 0.5)))),
+            ("modelled", Box::new(Ends::of(&Model::fitted(history, 6).intervals()))),
         ]
     }
 
