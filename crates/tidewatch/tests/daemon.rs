@@ -5,11 +5,13 @@
 mod common;
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Site, config};
-use schedule::{Span, Time};
+use schedule::journal::Choice;
+use schedule::{SourceIx, Span, Time};
 use store::{Found, Reader, Source};
 use tidewatch::clock::Clock;
 use tidewatch::daemon::memory::{self, Memory};
@@ -73,9 +75,14 @@ fn source(reader: &Reader, url: &str) -> Source {
 /// The proof (ARCHITECTURE.md): live and replayed, the same choices in the same order, under every kind of policy.
 #[test]
 fn a_replayed_journal_makes_the_same_choices() {
-    for policy in
-        ["value", "value\"\nobjective = \"age", "round-robin", "greedy(samples=2)", "frequency"]
-    {
+    for policy in [
+        "value",
+        "value\"\nobjective = \"age",
+        "round-robin",
+        "greedy(samples=2)",
+        "frequency",
+        "timed(period=1m,polls=8)",
+    ] {
         let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
         let site = Site::start(9, false, &runtime);
         let toml = site.toml(&format!("{QUICK}[policy]\nname = \"{policy}\"\ncycle = \"20s\"\n"));
@@ -102,6 +109,63 @@ fn a_replayed_journal_makes_the_same_choices() {
             "{policy}: the fold differs from the live state"
         );
     }
+}
+
+/// A page edited at second 20 of every minute: `timed` finds the second, lives by it, replays alike, keeps its plan through a
+/// change of budget, and `plan times` says the same of the store.
+#[test]
+fn timed_finds_the_second_of_the_minute() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let site = Site::start(1, false, &runtime);
+    let policy = "[policy]\nname = \"timed(period=1m,grid=1s,polls=6)\"\ncycle = \"20s\"\n";
+    let toml = site.toml(&format!("{QUICK}{policy}"));
+    let start = Time::from_secs(1_790_000_040);
+    let mut rig = open(dir.path(), &toml, &runtime, start);
+    let minutes = |rig: &mut Rig, minutes: i64| {
+        for second in 1..=60 * minutes {
+            rig.pass(1);
+            if second % 60 == 20 {
+                site.edit(0);
+            }
+        }
+    };
+    assert_eq!(start.micros() % 60_000_000, 0);
+    minutes(&mut rig, 16);
+    let page = SourceIx::FIRST;
+    let why = |rig: &Rig| rig.core.memory().scheduler.why(page, rig.core.now()).because;
+    assert!(why(&rig).starts_with("planned after"), "{}", why(&rig));
+    drop(rig);
+
+    let reader = Reader::open(dir.path()).unwrap();
+    let choices = memory::choices(&reader).unwrap();
+    assert!(choices.len() > 80 && choices.iter().all(Choice::agrees), "{} polls", choices.len());
+    drop(reader);
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("tidewatch"))
+        .current_dir(dir.path())
+        .env_remove("TIDEWATCH_CONFIG")
+        .args(["plan", "times", "s_1", "--period", "1m", "--grid", "1s", "--polls", "3", "--json"])
+        .args(["--data", dir.path().to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plans: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let at: Vec<f64> = plans[0]["at_seconds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(serde_json::Value::as_f64)
+        .collect();
+    assert!(at.iter().any(|at| (20.0..=27.0).contains(at)), "{plans}");
+    let [expected, held_out] = ["expected", "held_out"].map(|key| &plans[0]["choices"][1][key]);
+    for versus in [expected, held_out] {
+        let [planned, even] =
+            ["delay_seconds", "uniform_delay_seconds"].map(|key| versus[key].as_f64().unwrap());
+        assert!(planned < even, "{plans}");
+    }
+
+    let faster = toml.replace("3600/h", "1800/h");
+    let rig = open(dir.path(), &faster, &runtime, start + Span::from_secs(970));
+    assert!(why(&rig).starts_with("planned after"), "{}", why(&rig));
 }
 
 #[test]
