@@ -400,3 +400,42 @@ fn a_collection_is_synced_when_its_quality_reaches_its_target() {
         assert!(choice.agrees(), "{choice:?}");
     }
 }
+
+/// Another target or tag changes when a collection is looked at, not what is known of it; other objects do.
+#[test]
+fn an_edited_target_keeps_what_was_listed() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let site = Site::start(1, false, &runtime);
+    let toml = |items: &str, recall: f64, tags: &str| {
+        format!(
+            "{QUICK}[fetch]\nrobots = false\nallow = [\"{}\"]\n[[collection]]\nurl = \"{}/jobs\"\n\
+             items = \"{items}\"\nkey = \"$.id\"\ntarget = {{ recall = {recall} }}\ntags = [{tags}]\n",
+            site.address,
+            site.url(0)
+        )
+    };
+    let looks = || {
+        let reader = Reader::open(dir.path()).unwrap();
+        reader.looks(source(&reader, "jobs").id).unwrap().len()
+    };
+    let mut rig = open(dir.path(), &toml("$.jobs[*]", 0.9, ""), &runtime, START);
+    for _ in 0..5 {
+        site.edit(0);
+        rig.clock.advance(Span::from_secs(3_601));
+        rig.settle();
+    }
+    let (now, seen) = (rig.core.now(), looks());
+    assert!(seen >= 3, "{seen} looks");
+    drop(rig);
+    for (recall, tags) in [(0.95, ""), (0.95, "\"work\"")] {
+        let rig = open(dir.path(), &toml("$.jobs[*]", recall, tags), &runtime, now);
+        assert_eq!(looks(), seen);
+        let source = schedule::SourceIx::FIRST;
+        let why = rig.core.memory().scheduler.why(source, rig.core.now());
+        assert!(why.because.contains("a collection with a target"), "{}", why.because);
+    }
+    drop(open(dir.path(), &toml("$.jobs[0:10]", 0.95, ""), &runtime, now));
+    assert_eq!(looks(), 0);
+    let reader = Reader::open(dir.path()).unwrap();
+    assert!(memory::choices(&reader).unwrap().iter().all(schedule::journal::Choice::agrees));
+}
