@@ -210,7 +210,7 @@ impl Policy for Adaptive {
     }
 
     fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
-        let chosen = self.ranking.first().and_then(|site| self.sampling.look(site));
+        let chosen = self.ranking.first().and_then(|site| self.sampling.look_at_all(site));
         chosen.or_else(|| self.sampling.next()).unwrap_or_else(|| self.sampling.nothing())
     }
 

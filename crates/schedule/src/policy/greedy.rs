@@ -57,7 +57,7 @@ impl Policy for Greedy {
     }
 
     fn next(&self, _now: Time, _left: f64, _beliefs: &dyn Beliefs) -> Next {
-        let look = || self.ranking.first().and_then(|site| self.sampling.look(site));
+        let look = || self.ranking.first().and_then(|site| self.sampling.look_at_all(site));
         self.sampling.next().or_else(look).unwrap_or_else(|| self.sampling.nothing())
     }
 

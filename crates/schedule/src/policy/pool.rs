@@ -181,6 +181,14 @@ impl Pool {
         (1..TRIES).map(pick).chain(in_order).map(|at| rest[at]).find(|&source| self.is_open(source))
     }
 
+    /// Any source of the site that may be polled now, for who is going to poll all of them: neighbours in memory come one
+    /// after another, and nothing is drawn.
+    pub fn any(&self, site: SiteIx) -> Option<SourceIx> {
+        let pool = self.sites.get(site.ix()).filter(|pool| pool.ready > 0)?;
+        let next = pool.members[pool.done];
+        if self.is_open(next) { Some(next) } else { self.draw(site) }
+    }
+
     fn place(&self, source: SourceIx) -> Option<Place> {
         self.places.get(source.ix()).copied().flatten()
     }

@@ -285,6 +285,13 @@ impl Sampling {
         self.pool.draw(site).map(|source| Next::Poll(source, Purpose::Look))
     }
 
+    /// A look at a source of a site that is to be downloaded whole, as far as the round pays: at random only where it does not.
+    pub fn look_at_all(&self, site: SiteIx) -> Option<Next> {
+        let whole = self.left() >= self.pool.undrawn(site) as f64;
+        let source = if whole { self.pool.any(site) } else { self.pool.draw(site) };
+        source.map(|source| Next::Poll(source, Purpose::Look))
+    }
+
     /// Nothing to look at: wait for what is in flight, or the round is over.
     pub fn nothing(&self) -> Next {
         if self.pool.out() > 0 { Next::WaitForAnswer } else { Next::RoundOver }
