@@ -392,6 +392,7 @@ mod tests {
     use super::*;
     use crate::policy::Spec;
     use crate::scheduler::Settings as SchedulerSettings;
+    use crate::utility::Worth;
     use crate::{Budget, Scheduler, SiteIx};
 
     /// One source that changes daily at `hour` of the day, watched for `days`; the mean wait of the last thirty changes.
@@ -402,8 +403,13 @@ mod tests {
             spec.build(2),
             SchedulerSettings { budget, ..SchedulerSettings::default() },
         );
-        let facts =
-            Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 1.0, known: true };
+        let facts = Facts {
+            site: SiteIx::FIRST,
+            host: HostIx::FIRST,
+            importance: 1.0,
+            known: true,
+            worth: Worth::default(),
+        };
         scheduler.tell(Time::ZERO, Event::Entered(SourceIx::FIRST, facts));
         scheduler.tell(Time::ZERO, Event::Round(Round::of(1, Time::ZERO, Time::MAX, 4)));
         let change = |day: i64| {
