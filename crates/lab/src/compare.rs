@@ -114,8 +114,8 @@ impl Contender {
     ) -> Score {
         let shape = || Some(ticks.shape.clone());
         match &self.kind {
-            Kind::Live(policy::Spec::Wic(options)) => {
-                stage.run(policy::wic::Wic::new(*options, shape()), seed, tick)
+            Kind::Live(policy::Spec::Wic(settings)) => {
+                stage.run(policy::wic::Wic::new(*settings, shape()), seed, tick)
             }
             Kind::Live(policy::Spec::Planned(settings)) => {
                 let horizon = settings.horizon.or(stage.horizon());

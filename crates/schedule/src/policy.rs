@@ -11,6 +11,7 @@
 pub mod lanes;
 pub mod pool;
 pub mod ranking;
+mod rhythm;
 pub mod sampling;
 mod ticking;
 
@@ -122,13 +123,13 @@ pub const LIST: [Entry; 12] = [
     },
     Entry {
         name: "wic",
-        settings: "ties first (longest), idle poll (skip)",
+        settings: "ties first (longest), idle poll (skip), period none (1d: learn a shared rhythm)",
         about: "in ticks: poll what earns most now, by each source's urgency and life",
         from: "WIC",
     },
     Entry {
         name: "wic+search",
-        settings: "horizon auto (ticks ahead), every auto (ticks between plans)",
+        settings: "horizon auto (ticks ahead), every auto (ticks between plans), period none",
         about: "in ticks: plan ahead by prices and swaps, commit one tick at a time",
         from: "ours",
     },
@@ -167,8 +168,8 @@ pub enum Spec {
     Timed(timed::Settings),
     /// `value(objective=..)`
     Value(Objective),
-    /// `wic(ties=.., idle=..)`
-    Wic(crate::epoch::greedy::Options),
+    /// `wic(ties=.., idle=.., period=..)`
+    Wic(wic::Settings),
     /// `wic+search(horizon=.., every=..)` or `cam(rule=.., horizon=.., every=..)`
     Planned(planned::Settings),
 }
@@ -216,15 +217,15 @@ impl Spec {
                 Self::Timed(timed::Settings::read(&mut call)?),
                 "`period`, `grid`, `polls`, `method`, `aim` and `explore`",
             ),
-            "wic" => {
-                (Self::Wic(crate::epoch::greedy::Options::read(&mut call)?), "`ties` and `idle`")
-            }
-            "wic+search" => {
-                (Self::Planned(planned::Settings::search(&mut call)?), "`horizon` and `every`")
-            }
-            "cam" => {
-                (Self::Planned(planned::Settings::cam(&mut call)?), "`rule`, `horizon` and `every`")
-            }
+            "wic" => (Self::Wic(wic::Settings::read(&mut call)?), "`ties`, `idle` and `period`"),
+            "wic+search" => (
+                Self::Planned(planned::Settings::search(&mut call)?),
+                "`horizon`, `every` and `period`",
+            ),
+            "cam" => (
+                Self::Planned(planned::Settings::cam(&mut call)?),
+                "`rule`, `horizon`, `every` and `period`",
+            ),
             "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
@@ -268,7 +269,7 @@ impl Spec {
             }
             Self::Timed(settings) => AnyPolicy::Timed(Box::new(timed::Timed::new(*settings, seed))),
             Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
-            Self::Wic(options) => AnyPolicy::Wic(Box::new(wic::Wic::new(*options, None))),
+            Self::Wic(settings) => AnyPolicy::Wic(Box::new(wic::Wic::new(*settings, None))),
             Self::Planned(settings) => {
                 AnyPolicy::Planned(Box::new(planned::Planned::new(*settings, None)))
             }

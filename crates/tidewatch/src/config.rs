@@ -121,9 +121,9 @@ pub struct Config {
     pub parallel: usize,
     /// Importance of a source that says nothing.
     pub importance: f64,
-    /// Urgency and life of a source that says nothing, as written, where they are not `none` and `overwrite`.
+    /// Urgency of a source that says nothing, where it is not `none`.
     pub urgency: Option<String>,
-    /// See there.
+    /// Life of a source that says nothing, where it is not `overwrite`.
     pub life: Option<String>,
     /// How to fetch.
     pub fetch: Fetch,

@@ -48,6 +48,11 @@ impl Default for Effort {
     }
 }
 
+impl Effort {
+    /// For plans that are soon made anew.
+    pub const QUICK: Self = Self { rounds: 60, turns: 1 };
+}
+
 /// Greedy, improved.
 pub fn search(epoch: &Epoch, effort: Effort) -> Found {
     let schedule = greedy::wic(epoch, Options::default());
@@ -76,42 +81,33 @@ const GAIN: f64 = 1e-9;
 /// Swaps pages at single instants until none helps.
 pub fn swap(epoch: &Epoch, mut schedule: Schedule) -> Schedule {
     let mut here = schedule.by_instant(epoch);
-    let mut stale = vec![true; epoch.pages.len()];
     for _ in 0..SWEEPS {
-        // a page whose polls did not move since its last look adds what it added then
-        let moved = std::mem::replace(&mut stale, vec![false; epoch.pages.len()]);
-        if !moved.contains(&true) {
-            break;
-        }
+        let mut moved = false;
         for at in epoch.instants() {
-            let polled = &mut here[epoch.place(at)];
-            sweep(epoch, &mut schedule, at, polled, &mut stale);
+            moved |= sweep(epoch, &mut schedule, at, &mut here[epoch.place(at)]);
+        }
+        if !moved {
+            break;
         }
     }
     schedule
 }
 
-/// Swaps at one instant.
-fn sweep(
-    epoch: &Epoch,
-    schedule: &mut Schedule,
-    at: u32,
-    polled: &mut Vec<usize>,
-    moved: &mut [bool],
-) {
-    let adds = |schedule: &Schedule, page: usize| {
+/// Swaps at one instant; whether there were any.
+fn sweep(epoch: &Epoch, schedule: &mut Schedule, at: u32, polled: &mut Vec<usize>) -> bool {
+    let adds = |page: usize| {
         let (before, after) = schedule.around(page, at);
-        epoch.pages[page].adds(before, at, after)
+        (epoch.pages[page].adds(before, at, after), page)
     };
-    let mut inside: Vec<(f64, usize)> =
-        polled.iter().map(|&page| (adds(schedule, page), page)).collect();
+    let mut inside: Vec<(f64, usize)> = polled.iter().map(|&page| adds(page)).collect();
     let mut outside: Vec<(f64, usize)> = (0..epoch.pages.len())
         .filter(|page| !polled.contains(page))
-        .map(|page| (adds(schedule, page), page))
+        .map(adds)
         .filter(|(adds, _)| *adds > GAIN)
         .collect();
     inside.sort_by(|a, b| b.0.total_cmp(&a.0));
     outside.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut moved = false;
     while let Some((gain, page)) = outside.pop() {
         if polled.len() >= epoch.capacity {
             let Some((loss, least)) = inside.pop() else { break };
@@ -120,12 +116,12 @@ fn sweep(
             }
             schedule.remove(least, at);
             polled.retain(|&other| other != least);
-            moved[least] = true;
         }
         schedule.insert(page, at);
         polled.push(page);
-        moved[page] = true;
+        moved = true;
     }
+    moved
 }
 
 /// The schedule that prices suggest, instant by instant.

@@ -14,6 +14,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ticking::Seats;
+use super::wic::period;
 use crate::epoch::cam::{self, Rule};
 use crate::epoch::search::{Effort, search};
 use crate::epoch::{Epoch, Schedule};
@@ -35,16 +36,20 @@ pub enum Method {
 pub struct Settings {
     /// How plans are made.
     pub method: Method,
-    /// Instants a plan looks ahead; none: whatever is told, else [`HORIZON`].
+    /// Instants a plan looks ahead; none: [`HORIZON`].
     pub horizon: Option<u32>,
-    /// Instants until the next plan; none: half the horizon when learning, all of it when told.
+    /// Instants until the next plan; none: half the horizon.
     pub every: Option<u32>,
+    /// The period of a rhythm that sources may share, to be learned.
+    pub period: Option<Span>,
 }
 
 /// Instants a plan looks ahead unless told otherwise: two hours of minutes.
 pub const HORIZON: u32 = 120;
 /// The longest.
 const LONGEST: u32 = 100_000;
+/// Chances a plan may ask for: sources × instants.
+const ROOM: usize = 20_000_000;
 
 impl Settings {
     /// `wic+search(horizon=.., every=..)`
@@ -78,7 +83,8 @@ impl Settings {
             }
             Ok(Some(value).filter(|value| *value > 0))
         };
-        Ok(Self { method, horizon: number("horizon")?, every: number("every")? })
+        let (horizon, every) = (number("horizon")?, number("every")?);
+        Ok(Self { method, horizon, every, period: period(call)? })
     }
 }
 
@@ -102,53 +108,57 @@ const MEMORY: usize = 2_000;
 impl Planned {
     /// With no sources yet. `alike`: every source's worth, in instants; else each source's own.
     pub fn new(settings: Settings, alike: Option<Shape>) -> Self {
-        Self { settings, seats: Seats::new(alike), plan: Vec::new(), made_at: 0 }
+        Self { settings, seats: Seats::new(alike, settings.period), plan: Vec::new(), made_at: 0 }
     }
 
     fn round(&mut self, round: Round, beliefs: &dyn Beliefs) {
         self.seats.begin(round);
         let at = self.seats.at();
-        self.seats.each(|source, seat, at, _| {
+        self.seats.each(beliefs, |_, seat, _, chance| {
             let Offer(past) = seat.state.get_or_insert_default();
             if past.len() >= MEMORY {
                 past.drain(..MEMORY / 2);
             }
-            let chance = beliefs.likely(source, round.start, round.end);
+            let chance = chance(round.start, round.end);
             if chance > 0.0 {
                 past.push((at, chance));
             }
         });
-        let horizon = self.settings.horizon.unwrap_or(HORIZON);
-        let every = self.settings.every.unwrap_or(horizon.div_ceil(2));
-        if self.plan.is_empty() || at >= self.made_at + every.min(horizon) {
-            self.make(round, horizon, beliefs);
+        // no plan takes more room than this many chances
+        let room = u32::try_from(ROOM / self.seats.len().max(1)).unwrap_or(u32::MAX);
+        let horizon = self.settings.horizon.unwrap_or(HORIZON).min(room.max(1));
+        let every = self.settings.every.unwrap_or(horizon.div_ceil(2)).clamp(1, horizon);
+        if self.plan.is_empty() || at >= self.made_at + every {
+            // a plan that is soon made anew need not be polished
+            let effort = if every < horizon { Effort::QUICK } else { Effort::default() };
+            self.make(round, horizon, effort, beliefs);
         }
     }
 
     /// A plan from this instant on.
-    fn make(&mut self, round: Round, horizon: u32, beliefs: &dyn Beliefs) {
+    fn make(&mut self, round: Round, horizon: u32, effort: Effort, beliefs: &dyn Beliefs) {
         let (first, tick) = (self.seats.at(), self.seats.tick());
         let capacity = usize::try_from(round.polls).unwrap_or(usize::MAX).min(self.seats.len());
         let mut epoch = Epoch::new(first, first + horizon - 1, capacity);
         let mut sources = Vec::with_capacity(self.seats.len());
-        self.seats.each(|source, seat, _, shape| {
+        self.seats.each(beliefs, |source, seat, shape, chance| {
             let past = seat.state.iter().flat_map(|Offer(past)| past.iter().copied());
             let ahead = (1..horizon).map(|step| {
-                let from = round.start + Span::from_micros(tick.micros() * i64::from(step));
-                (first + step, beliefs.likely(source, from, from + tick))
+                let from = round.start + tick.times(i64::from(step));
+                (first + step, chance(from, from + tick))
             });
             epoch.add(seat.importance, shape, past.chain(ahead));
             sources.push(source);
         });
-        let schedule = self.schedule(&epoch);
+        let schedule = self.schedule(&epoch, effort);
         let named = |pages: Vec<usize>| pages.into_iter().map(|page| sources[page]).collect();
         self.plan = schedule.by_instant(&epoch).into_iter().map(named).collect();
         self.made_at = first;
     }
 
-    fn schedule(&self, epoch: &Epoch) -> Schedule {
+    fn schedule(&self, epoch: &Epoch, effort: Effort) -> Schedule {
         match self.settings.method {
-            Method::Search => search(epoch, Effort::default()).schedule,
+            Method::Search => search(epoch, effort).schedule,
             Method::Cam(rule) => cam::schedule(epoch, rule),
         }
     }
@@ -201,7 +211,7 @@ mod tests {
     use crate::utility::tests::shapes;
 
     fn settings(method: Method, horizon: u32, every: u32) -> Settings {
-        Settings { method, horizon: Some(horizon), every: Some(every) }
+        Settings { method, horizon: Some(horizon), every: Some(every), period: None }
     }
 
     /// Told everything and planned at once: the very schedule, never below greedy. Rolling on, it still beats greedy as a whole.

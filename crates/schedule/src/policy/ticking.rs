@@ -5,9 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rhythm::Rhythm;
 use crate::source::grow;
 use crate::utility::{Shape, Worth};
-use crate::{Event, Facts, Gate, HostIx, Observation, Round, SourceIx, Span, Time, Verdict};
+use crate::{
+    Beliefs, Event, Facts, Gate, HostIx, Observation, Round, SourceIx, Span, Time, Verdict,
+};
 
 /// A source and what a policy keeps of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,11 +38,20 @@ pub(super) struct Seats<T> {
     /// The instant, counting from 1, and how long one lasts.
     at: u32,
     tick: Span,
+    rhythm: Option<Rhythm>,
 }
 
 impl<T> Seats<T> {
-    pub(super) fn new(alike: Option<Shape>) -> Self {
-        Self { alike, seats: Vec::new(), watched: 0, shut: Vec::new(), at: 0, tick: Span::ZERO }
+    pub(super) fn new(alike: Option<Shape>, period: Option<Span>) -> Self {
+        Self {
+            alike,
+            seats: Vec::new(),
+            watched: 0,
+            shut: Vec::new(),
+            at: 0,
+            tick: Span::ZERO,
+            rhythm: period.map(Rhythm::new),
+        }
     }
 
     /// How many are watched.
@@ -71,8 +83,12 @@ impl<T> Seats<T> {
         self.seats.get(source.ix())?.as_ref()
     }
 
-    /// Every source with the instant and its worth.
-    pub(super) fn each(&mut self, mut visit: impl FnMut(SourceIx, &mut Seat<T>, u32, &Shape)) {
+    /// Every source with its worth, and π as a question: the chance of a change from one moment to another.
+    pub(super) fn each(
+        &mut self,
+        beliefs: &dyn Beliefs,
+        mut visit: impl FnMut(SourceIx, &mut Seat<T>, &Shape, &dyn Fn(Time, Time) -> f64),
+    ) {
         // sources with the same worth stand together more often than not
         let mut last: Option<(Worth, Shape)> = None;
         for (number, seat) in self.seats.iter_mut().enumerate() {
@@ -82,7 +98,12 @@ impl<T> Seats<T> {
                 (None, Some((worth, shape))) if *worth == seat.worth => shape,
                 _ => &last.insert((seat.worth, seat.worth.per(self.tick))).1,
             };
-            visit(SourceIx::new(number), seat, self.at, shape);
+            let source = SourceIx::new(number);
+            let chance = |from, to| {
+                let chance = beliefs.likely(source, from, to);
+                self.rhythm.as_ref().map_or(chance, |rhythm| rhythm.bend(chance, to))
+            };
+            visit(source, seat, shape, &chance);
         }
     }
 
@@ -96,6 +117,9 @@ impl<T> Seats<T> {
 
     /// An answer came; the seat if its changes are caught now.
     pub(super) fn heard(&mut self, heard: &Observation) -> Option<&mut Seat<T>> {
+        if let Some(rhythm) = &mut self.rhythm {
+            rhythm.heard(heard);
+        }
         let seat = self.seats.get_mut(heard.source.ix())?.as_mut()?;
         seat.out = false;
         let caught = !matches!(heard.verdict, Verdict::Lost | Verdict::Unreadable);

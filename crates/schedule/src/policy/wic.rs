@@ -6,7 +6,7 @@
 //! ```
 //!
 //! π comes from what is believed of the source, or of its site before it has shown anything. Urgency and life are the
-//! source's own; [`crate::utility::running`] keeps g. Sources of shut hosts wait, the next best is polled instead.
+//! source's own; [`crate::utility::running`] keeps g. With a `period`, the hours in which sources change are learned, too. Sources of shut hosts wait, the next best is polled instead.
 //!
 //! Paper: WC-08..WC-10, WC-26 (`docs/papers/pandey-dhamdhere-olston-2004.md`). Cost: O(sources) a round.
 
@@ -14,9 +14,34 @@ use serde::{Deserialize, Serialize};
 
 use super::ticking::{Seat, Seats};
 use crate::epoch::greedy::{Idle, Options, Ties};
+use crate::spec::{Call, Mistake};
 use crate::utility::Shape;
 use crate::utility::running::Running;
-use crate::{Beliefs, Event, Next, Policy, Purpose, Round, SourceIx, Time};
+use crate::{Beliefs, Event, Next, Policy, Purpose, Round, SourceIx, Span, Time};
+
+/// What a person may set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Ties and polls that earn nothing.
+    pub options: Options,
+    /// The period of a rhythm that sources may share, to be learned.
+    pub period: Option<Span>,
+}
+
+impl Settings {
+    pub(super) fn read(call: &mut Call) -> Result<Self, Mistake> {
+        Ok(Self { options: Options::read(call)?, period: period(call)? })
+    }
+}
+
+/// `period=1d`; none unless set.
+pub(super) fn period(call: &mut Call) -> Result<Option<Span>, Mistake> {
+    let period = call.take("period", Span::ZERO)?;
+    if period > Span::ZERO && period < Span::from_secs(60) {
+        return Err(Mistake(format!("`period={period}` of `{}` must be at least `1m`", call.name)));
+    }
+    Ok(Some(period).filter(|period| *period > Span::ZERO))
+}
 
 /// Polls what earns most now.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,17 +58,18 @@ const SOME: usize = 64;
 
 impl Wic {
     /// With no sources yet. `alike`: every source's worth, in instants; else each source's own.
-    pub fn new(options: Options, alike: Option<Shape>) -> Self {
-        Self { options, seats: Seats::new(alike), best: Vec::new() }
+    pub fn new(settings: Settings, alike: Option<Shape>) -> Self {
+        let seats = Seats::new(alike, settings.period);
+        Self { options: settings.options, seats, best: Vec::new() }
     }
 
     fn round(&mut self, round: Round, beliefs: &dyn Beliefs) {
         self.seats.begin(round);
         let mut ranked: Vec<(f64, Time, SourceIx)> = Vec::with_capacity(self.seats.len());
-        self.seats.each(|source, seat, at, shape| {
+        let at = self.seats.at();
+        self.seats.each(beliefs, |source, seat, shape, chance| {
             let running = seat.state.get_or_insert_with(|| Running::new(shape));
-            let value =
-                seat.importance * running.step(at, beliefs.likely(source, round.start, round.end));
+            let value = seat.importance * running.step(at, chance(round.start, round.end));
             ranked.push((value, seat.polled_at, source));
         });
         if self.options.idle == Idle::Skip {
@@ -116,7 +142,7 @@ mod tests {
             let epoch = alike(&shape, 2, &chances);
             for ties in [Ties::First, Ties::Longest] {
                 let options = Options { ties, idle: Idle::Poll };
-                let wic = Wic::new(options, Some(shape.clone()));
+                let wic = Wic::new(Settings { options, period: None }, Some(shape.clone()));
                 assert_eq!(
                     play(wic, &Told(chances.clone()), 2),
                     greedy::wic(&epoch, options),

@@ -46,6 +46,11 @@ fn three(x: f64) -> String {
     format!("{x:.3}")
 }
 
+/// How many times as much; nothing of nothing.
+fn times(ours: f64, theirs: f64) -> String {
+    if theirs > 0.0 { format!("{:.2}", ours / theirs) } else { "–".to_owned() }
+}
+
 fn percent(x: f64) -> String {
     format!("{:.1} %", 100.0 * x)
 }
@@ -263,8 +268,8 @@ impl Day {
                 [Rule::Cam, Rule::Uniform, Rule::Proportional].map(|rule| both(&cam(&epoch, rule)));
             let mut cells = vec![capacity.to_string(), three(ours.1)];
             cells.extend(theirs.iter().map(|(_, real)| three(*real)));
-            cells.push(format!("{:.2}", ours.0 / theirs[0].0));
-            cells.push(format!("{:.2}", ours.1 / theirs[0].1));
+            cells.push(times(ours.0, theirs[0].0));
+            cells.push(times(ours.1, theirs[0].1));
             cells
         };
         let rows: Vec<Vec<String>> = CAPACITIES.par_iter().map(row).collect();
