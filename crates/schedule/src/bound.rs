@@ -54,7 +54,7 @@ pub fn tighten(epoch: &Epoch, start: &[f64], reached: f64, rounds: u32) -> Bound
             prices.clone_from(&best.prices);
             course.fill(0.0);
         }
-        let excess = |instant: usize| bought[instant] as f64 - epoch.capacity() as f64;
+        let excess = |instant: usize| f64::from(bought[instant]) - epoch.capacity() as f64;
         for (instant, course) in course.iter_mut().enumerate() {
             // an idle instant that is free already cannot get cheaper
             let pull =

@@ -428,10 +428,16 @@ pub(crate) mod tests {
 
     #[test]
     fn wc_06_urgencies() {
-        let at = |decay: &Decay| [0, 1, 2, 5].map(|late| decay.at(late));
-        assert_eq!(at(&Decay::Exponential(0.0)), [1.0, 0.0, 0.0, 0.0]);
-        assert_eq!(at(&Decay::Window(2)), [1.0, 1.0, 1.0, 0.0]);
-        assert_eq!(at(&Decay::table(vec![1.0, 0.5]).unwrap()), [1.0, 0.5, 0.0, 0.0]);
+        let falls = |decay: &Decay, expected: [f64; 4]| {
+            let at = [0, 1, 2, 5].map(|late| decay.at(late));
+            assert!(
+                at.iter().zip(expected).all(|(at, expected)| (at - expected).abs() < 1e-15),
+                "{at:?}"
+            );
+        };
+        falls(&Decay::Exponential(0.0), [1.0, 0.0, 0.0, 0.0]);
+        falls(&Decay::Window(2), [1.0, 1.0, 1.0, 0.0]);
+        falls(&Decay::table(vec![1.0, 0.5]).unwrap(), [1.0, 0.5, 0.0, 0.0]);
         assert!((Decay::Polynomial(2.0).at(2) - 1.0 / 9.0).abs() < 1e-15);
         for bad in [vec![], vec![0.9], vec![1.0, 0.5, 0.6], vec![1.0, f64::NAN]] {
             assert!(Decay::table(bad).is_err());

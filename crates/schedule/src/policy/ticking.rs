@@ -32,7 +32,7 @@ pub(super) struct Seat<T> {
 pub(super) struct Seats<T> {
     /// Every source's worth in instants, where all are alike.
     alike: Option<Shape>,
-    seats: Vec<Option<Seat<T>>>,
+    places: Vec<Option<Seat<T>>>,
     watched: usize,
     shut: Vec<bool>,
     /// The instant, counting from 1, and how long one lasts.
@@ -45,7 +45,7 @@ impl<T> Seats<T> {
     pub(super) fn new(alike: Option<Shape>, period: Option<Span>) -> Self {
         Self {
             alike,
-            seats: Vec::new(),
+            places: Vec::new(),
             watched: 0,
             shut: Vec::new(),
             at: 0,
@@ -63,7 +63,7 @@ impl<T> Seats<T> {
     pub(super) fn begin(&mut self, round: Round) {
         let tick = round.end - round.start;
         if tick != self.tick && self.alike.is_none() {
-            self.seats.iter_mut().flatten().for_each(|seat| seat.state = None);
+            self.places.iter_mut().flatten().for_each(|seat| seat.state = None);
         }
         self.tick = tick;
         self.at += 1;
@@ -80,7 +80,7 @@ impl<T> Seats<T> {
     }
 
     pub(super) fn get(&self, source: SourceIx) -> Option<&Seat<T>> {
-        self.seats.get(source.ix())?.as_ref()
+        self.places.get(source.ix())?.as_ref()
     }
 
     /// Every source with its worth, and π as a question: the chance of a change from one moment to another.
@@ -91,7 +91,7 @@ impl<T> Seats<T> {
     ) {
         // sources with the same worth stand together more often than not
         let mut last: Option<(Worth, Shape)> = None;
-        for (number, seat) in self.seats.iter_mut().enumerate() {
+        for (number, seat) in self.places.iter_mut().enumerate() {
             let Some(seat) = seat else { continue };
             let shape = match (&self.alike, &last) {
                 (Some(alike), _) => alike,
@@ -120,7 +120,7 @@ impl<T> Seats<T> {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.heard(heard);
         }
-        let seat = self.seats.get_mut(heard.source.ix())?.as_mut()?;
+        let seat = self.places.get_mut(heard.source.ix())?.as_mut()?;
         seat.out = false;
         let caught = !matches!(heard.verdict, Verdict::Lost | Verdict::Unreadable);
         caught.then_some(seat)
@@ -131,12 +131,12 @@ impl<T> Seats<T> {
         match event {
             Event::Entered(source, facts) => self.entered(*source, facts),
             Event::Left(source) => {
-                let seat = self.seats.get_mut(source.ix()).and_then(Option::take);
+                let seat = self.places.get_mut(source.ix()).and_then(Option::take);
                 self.watched -= usize::from(seat.is_some());
             }
             Event::Sent(source, _) => {
                 let at = self.at;
-                if let Some(Some(seat)) = self.seats.get_mut(source.ix()) {
+                if let Some(Some(seat)) = self.places.get_mut(source.ix()) {
                     (seat.out, seat.polled_in, seat.polled_at) = (true, at, now);
                 }
             }
@@ -161,7 +161,7 @@ impl<T> Seats<T> {
             polled_at: Time::MIN,
             state: None,
         };
-        let place = grow(&mut self.seats, source.ix(), || None);
+        let place = grow(&mut self.places, source.ix(), || None);
         self.watched += usize::from(place.is_none());
         *place = Some(seat);
     }
