@@ -62,12 +62,15 @@ pub enum NoItems {
     )]
     NoPath,
     /// Objects without a key.
-    #[error("{without} of {of} items have no key at `key`; name a member that all of them have")]
-    NoKey {
+    #[error("none of {0} items has anything at `key`; name a member that they have")]
+    NoKey(usize),
+    /// More than are remembered.
+    #[error("it lists {found} objects, more than {most}; narrow `items`")]
+    TooMany {
         /// How many.
-        without: usize,
-        /// Of how many.
-        of: usize,
+        found: usize,
+        /// How many may be.
+        most: usize,
     },
 }
 
@@ -108,6 +111,9 @@ impl Items {
             Kind::Xml => xml::entries(&written, limits)?.ok_or(NoItems::NotAListing)?,
             _ => self.of_json(&written, limits)?,
         };
+        if listed.len() > limits.items {
+            return Err(NoItems::TooMany { found: listed.len(), most: limits.items });
+        }
         let mut places: HashMap<String, usize> = HashMap::with_capacity(listed.len());
         let mut unique: Vec<Listed> = Vec::with_capacity(listed.len());
         for item in listed {
@@ -142,14 +148,22 @@ impl Items {
             };
             let Some(key) = key else { continue };
             let category = word(self.category.as_ref(), item).unwrap_or_default();
-            listed.push(Listed { key, category, version: version(item.to_string().as_bytes()) });
+            let version = version(item.to_string().as_bytes());
+            listed.push(Listed { key: short(key), category: short(category), version });
         }
-        let without = items.len() - listed.len();
-        if without > 0 {
-            return Err(NoItems::NoKey { without, of: items.len() });
+        if listed.is_empty() && !items.is_empty() {
+            return Err(NoItems::NoKey(items.len()));
         }
         Ok(listed)
     }
+}
+
+/// Bytes of a name that is kept as it is.
+const LONGEST: usize = 1_024;
+
+/// A name, or a hash of one so long that it names nothing to anybody.
+fn short(name: String) -> String {
+    if name.len() <= LONGEST { name } else { blake3::hash(name.as_bytes()).to_hex().to_string() }
 }
 
 /// A hash of what an item says.
@@ -186,8 +200,8 @@ pub(crate) fn of_entry(entry: NodeRef<'_, Node>) -> Option<Listed> {
         })
         .collect();
     Some(Listed {
-        key: key.or_else(link)?,
-        category: category.unwrap_or_default(),
+        key: short(key.or_else(link)?),
+        category: short(category.unwrap_or_default()),
         version: version(all.as_bytes()),
     })
 }
@@ -252,9 +266,12 @@ mod tests {
         let rule = items(Some("$.jobs[*]"), Some("$.id"), None);
         let refused = |body: &str, kind: &str| read(&rule, body, kind).unwrap_err();
         assert_eq!(
-            refused(r#"{"jobs":[{"id":1},{"name":"no id"}]}"#, "application/json"),
-            NoItems::NoKey { without: 1, of: 2 }
+            refused(r#"{"jobs":[{"name":"no id"},{"name":"nor this"}]}"#, "application/json"),
+            NoItems::NoKey(2)
         );
+        // one without a key is left out, as in feeds
+        let some = read(&rule, r#"{"jobs":[{"id":1},{"name":"no id"}]}"#, "application/json");
+        assert_eq!(some.unwrap(), pairs(&[("1", "")]));
         assert_eq!(refused("<p>hello</p>", "text/html"), NoItems::NotAListing);
         assert_eq!(refused("<root><a/></root>", "application/xml"), NoItems::NotAListing);
         assert_eq!(read(&items(None, None, None), "{}", "application/json"), Err(NoItems::NoPath));
@@ -263,5 +280,23 @@ mod tests {
         let wrong =
             Items::new(&ItemsText { items: Some("jobs".to_owned()), ..ItemsText::default() });
         assert_eq!(wrong.unwrap_err()[0].key, "items");
+    }
+
+    /// Entries within entries, a name of megabytes, more objects than are kept: bounded and named.
+    #[test]
+    fn hostile_listings_are_bounded() {
+        let rule = items(None, None, None);
+        let nested = format!(
+            "<rss><channel>{}{}{}</channel></rss>",
+            "<item><guid>x".repeat(200),
+            "y".repeat(1 << 20),
+            "</guid></item>".repeat(200)
+        );
+        let found = read(&rule, &nested, "application/rss+xml").unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].0.len() <= LONGEST);
+        let limits = Limits { items: 3, ..Limits::default() };
+        let many = rule.read(b"[1,2,3,4]", Some("application/json"), &limits);
+        assert_eq!(many, Err(NoItems::TooMany { found: 4, most: 3 }));
     }
 }

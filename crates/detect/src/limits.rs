@@ -12,6 +12,8 @@ pub struct Limits {
     pub depth: usize,
     /// Nodes of a document, and attributes over all of it.
     pub nodes: usize,
+    /// Objects of a listing.
+    pub items: usize,
     /// Attributes of one tag.
     pub attributes: usize,
     /// Looks at open elements while HTML is read; guards against tags that make the parser search.
@@ -31,6 +33,7 @@ impl Default for Limits {
             text: 32 << 20,
             depth: 512,
             nodes: 250_000,
+            items: 100_000,
             attributes: 512,
             parse_steps: 50_000_000,
             match_steps: 100_000_000,

@@ -164,13 +164,18 @@ fn named(name: &str) -> QualName {
 /// The entries of a feed, those that something names; `None` if this is no feed.
 pub(crate) fn entries(text: &str, limits: &Limits) -> Result<Option<Vec<Listed>>, Unreadable> {
     let Some(document) = parse(text, limits)? else { return Ok(None) };
-    let root = document.tree.root().children().find_map(name_of);
-    if !matches!(root, Some("rss" | "rdf:RDF" | "feed")) {
+    let is = |node: &NodeRef<'_, Node>, names: &[&str]| {
+        name_of(*node).is_some_and(|name| names.contains(&name))
+    };
+    let root = document.tree.root().children().find(|node| name_of(*node).is_some());
+    let Some(root) = root.filter(|root| is(root, &["rss", "rdf:RDF", "feed"])) else {
         return Ok(None);
-    }
-    let is_entry = |node: &NodeRef<'_, Node>| matches!(name_of(*node), Some("item" | "entry"));
-    let all = document.tree.root().descendants().filter(is_entry);
-    Ok(Some(all.filter_map(items::of_entry).collect()))
+    };
+    // of RSS they stand in the channel, else below the root; entries within entries are no feed's
+    let channels = root.children().filter(|node| is(node, &["channel"]));
+    let all = std::iter::once(root).chain(channels).flat_map(|node| node.children());
+    let entries = all.filter(|node| is(node, &["item", "entry"]));
+    Ok(Some(entries.filter_map(items::of_entry).collect()))
 }
 
 /// The title of a feed.

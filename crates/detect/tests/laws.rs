@@ -22,6 +22,7 @@ const TIGHT: Limits = Limits {
     text: 300,
     depth: 12,
     nodes: 60,
+    items: 50,
     attributes: 4,
     parse_steps: 2_000,
     match_steps: 3_000,

@@ -1,7 +1,5 @@
 //! Fits over a million objects, and a look at a collection of ten thousand.
 
-#![expect(missing_docs, reason = "the macros of criterion write public functions")]
-
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
@@ -40,13 +38,13 @@ fn million(c: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("exponential", |b| b.iter(|| Exponential::fit(black_box(&moments))));
     group.bench_function("exponential, between looks", |b| {
-        b.iter(|| Exponential::fit(black_box(&gaps)))
+        b.iter(|| Exponential::fit(black_box(&gaps)));
     });
     group.bench_function("Weibull", |b| b.iter(|| Weibull::fit(black_box(&moments))));
     group.bench_function("Weibull, between looks", |b| b.iter(|| Weibull::fit(black_box(&gaps))));
     group.bench_function("Kaplan–Meier", |b| b.iter(|| Curve::of(black_box(&moments))));
     group.bench_function("negative binomial", |b| {
-        b.iter(|| Counts::negative_binomial(black_box(&counts)))
+        b.iter(|| Counts::negative_binomial(black_box(&counts)));
     });
     group.finish();
 }

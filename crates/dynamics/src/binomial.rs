@@ -92,8 +92,8 @@ fn wilson(share: f64, n: f64, z: f64) -> (f64, f64) {
     (center - half, center + half)
 }
 
-/// The two-sided normal point; 1.6449 at 0.95.
-fn normal_point(q: f64) -> f64 {
+/// The normal law's quantile; 1.6449 at 0.95.
+pub fn normal_point(q: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |law| law.inverse_cdf(q))
 }
 

@@ -228,7 +228,9 @@ impl Collection {
             Err(_) => all()?,
         };
         let gaps = self.counts(part);
-        let arrived: Vec<(f64, f64)> = gaps.iter().map(|gap| (gap.arrived, gap.length)).collect();
+        // a look shows those who came and were still there: m ∫₀ᵍ S of the mg that came in a gap g
+        let shown = |gap: &Gap| life.presence(gap.length);
+        let arrived: Vec<(f64, f64)> = gaps.iter().map(|gap| (gap.arrived, shown(gap))).collect();
         let arrivals = Counts::of_gaps(&arrived).or(Err(Unfit::OneLook))?;
         // chance alone would spread removals about the mean rate of what was here
         let rate = gaps.iter().map(|gap| gap.gone).sum::<f64>()
@@ -238,12 +240,12 @@ impl Collection {
             seen: gap.gone,
             expected: gap.here * -(-rate * gap.length).exp_m1(),
         });
-        let watched = gaps.iter().map(|gap| gap.length).sum();
+        let watched = gaps.iter().map(shown).sum();
         Ok(Model { life, old, arrivals, watched, shock: shock(counted) })
     }
 
-    /// Arrivals of whole periods of this length, where looks came at least as often.
-    pub fn arrivals_by(&self, period: f64, part: Part) -> Vec<f64> {
+    /// Arrivals of whole periods of this length; `None` where looks came less often, so that nobody knows.
+    pub fn arrivals_by(&self, period: f64, part: Part) -> Vec<Option<f64>> {
         let from = part.since.unwrap_or(f64::NEG_INFINITY);
         let Some(start) = self.looks.iter().map(|look| look.at).find(|&at| at >= from) else {
             return Vec::new();
@@ -255,13 +257,21 @@ impl Collection {
             reason = "periods of a span watched"
         )]
         let place = |at: f64| ((at - start) / period + 1e-9).floor() as usize;
-        let mut counts = vec![0.0; place(end)];
+        let mut counts = vec![Some(0.0); place(end)];
+        for gap in self.looks.windows(2).filter(|pair| pair[0].at >= start) {
+            let [from, to] = [gap[0].at, gap[1].at];
+            if to - from > period * 1.01 {
+                let (first, last) =
+                    (place(from), (place(to - 1e-6 * period) + 1).min(counts.len()));
+                counts[first.min(last)..last].fill(None);
+            }
+        }
         for spell in self.spells.iter().filter(|spell| spell.born.is_some() && spell.first > start)
         {
             let mine = part.category.is_none_or(|category| category == spell.category);
             // a look at the end of a period closes it
-            if let Some(count) = counts.get_mut(place(spell.first - 1e-6 * period)).filter(|_| mine)
-            {
+            let place = place(spell.first - 1e-6 * period);
+            if let Some(Some(count)) = counts.get_mut(place).filter(|_| mine) {
                 *count += 1.0;
             }
         }
@@ -312,11 +322,63 @@ struct Gap {
 #[cfg(test)]
 mod laws_of_it {
     use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_distr::{Distribution, Exp, Poisson};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::quality::Metric;
 
     fn items(objects: &[u32]) -> Vec<Item> {
         objects.iter().map(|&object| Item { object, category: object % 2, version: 0 }).collect()
+    }
+
+    /// SA-08 in balance, half of all objects gone in a look's gap: arrivals that did not live to be seen are reckoned with,
+    /// so recall is precision, as it is.
+    #[test]
+    fn sa_08_in_balance_recall_is_precision() {
+        let (rate, size, gap) = (0.5, 400.0, 2.0);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let arrivals = Poisson::new(size * rate * gap).unwrap();
+        let mut collection = Collection::default();
+        // (object, time it goes)
+        let mut here: Vec<(u32, f64)> = Vec::new();
+        let mut next = 0;
+        for look in 0..300 {
+            let now = f64::from(look) * gap;
+            let mut coming = arrivals.sample(&mut rng);
+            while coming >= 1.0 {
+                let born = now - gap * rng.random::<f64>();
+                let life: f64 = Exp::new(rate).unwrap().sample(&mut rng);
+                here.push((next, born + life));
+                (next, coming) = (next + 1, coming - 1.0);
+            }
+            here.retain(|&(_, goes)| goes > now);
+            let objects: Vec<u32> = here.iter().map(|&(object, _)| object).collect();
+            collection.look(now, &items(&objects));
+        }
+        let model = collection.model(Part { category: None, since: Some(100.0) }).unwrap();
+        assert!((model.arrivals.mean() / (size * rate) - 1.0).abs() < 0.1, "{model:?}");
+        let stock = collection.stock(None);
+        for t in [0.5, 1.0, 2.0, 4.0] {
+            let at = |metric| model.outlook(&stock, metric, t).unwrap().quality();
+            let (precision, recall) = (at(Metric::Precision), at(Metric::Recall));
+            assert!((precision - (-rate * t).exp()).abs() < 0.04, "{t}: {precision}");
+            assert!((precision - recall).abs() < 0.04, "{t}: {precision} {recall}");
+        }
+    }
+
+    /// Weekly looks say nothing of days.
+    #[test]
+    fn days_between_rare_looks_are_unknown() {
+        let mut collection = Collection::default();
+        for (at, objects) in
+            [(0.0, vec![1]), (1.0, vec![1, 2]), (8.0, vec![1, 2, 3]), (9.0, vec![4])]
+        {
+            collection.look(at, &items(&objects));
+        }
+        let known = [Some(1.0), None, None, None, None, None, None, None, Some(1.0)];
+        assert_eq!(collection.arrivals_by(1.0, Part::default()), known);
     }
 
     /// Three looks, by hand: {1,2,3}, {2,3,4}, {2,4,5} with 2 updated.

@@ -45,7 +45,9 @@ pub fn residual(seen: f64, decays: &[f64]) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// Too short for its lags.
-    #[error("{steps} steps of decay are too few for lags up to {longest}; at least {} are needed", 2 * (longest + 2))]
+    #[error(
+        "{steps} steps of decay are too few for lags up to {longest}; a longer series or shorter lags are needed"
+    )]
     Short {
         /// Steps seen.
         steps: usize,

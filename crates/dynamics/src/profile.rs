@@ -113,7 +113,7 @@ impl Profile {
         };
         let mut known = vec![0.0; bins];
         let at_end = |e: &&Evidence| e.found == Found::AtTheEnd;
-        evidence.iter().filter(at_end).for_each(|e| known[profile.bin(e.to)] += 1.0);
+        evidence.iter().filter(at_end).for_each(|e| known[profile.bin_up_to(e.to)] += 1.0);
         let vague: Vec<&Evidence> =
             evidence.iter().filter(|e| e.found == Found::Something).collect();
         for _ in 0..if vague.is_empty() { 1 } else { ROUNDS } {
@@ -154,8 +154,13 @@ impl Profile {
         &self.rates
     }
 
-    fn bin(&self, t: f64) -> usize {
-        bin(self.period, self.rates.len(), t)
+    /// The bin (from, to] that holds `t`: one that ends at `t` does.
+    fn bin_up_to(&self, t: f64) -> usize {
+        let bins = self.rates.len();
+        let at = bin(self.period, bins, t);
+        let start = (t / self.period).floor() + at as f64 / bins as f64;
+        let past_the_edge = (t / self.period - start) * bins as f64;
+        if past_the_edge < 1e-9 * (1.0 + start.abs()) { (at + bins - 1) % bins } else { at }
     }
 
     /// Λ: changes to be expected in (from, to].
@@ -168,13 +173,29 @@ impl Profile {
         sum
     }
 
+    /// ∫ (to − t) λ(t) dt over (from, to]: how long its changes wait for its end, all together.
+    pub fn waiting(&self, from: f64, to: f64) -> f64 {
+        if to - from > self.period / 2.0 {
+            let middle = f64::midpoint(from, to);
+            let carried = self.expected(from, middle) * (to - middle);
+            return self.waiting(from, middle) + carried + self.waiting(middle, to);
+        }
+        let (mut sum, mut left) = (0.0, to - from);
+        let stretch = Evidence { from, to, found: Found::Nothing };
+        overlaps(self.period, self.rates.len(), &stretch, |bin, time| {
+            sum += self.rates[bin] * time * (left - time / 2.0);
+            left -= time;
+        });
+        sum
+    }
+
     /// The logarithm of the chance of what was found.
     pub fn likelihood(&self, e: &Evidence) -> f64 {
         let expected = self.expected(e.from, e.to);
         match e.found {
             Found::Nothing => -expected,
             Found::Something => (-(-expected).exp_m1()).max(f64::MIN_POSITIVE).ln(),
-            Found::AtTheEnd => self.rates[self.bin(e.to)].ln() - expected,
+            Found::AtTheEnd => self.rates[self.bin_up_to(e.to)].ln() - expected,
         }
     }
 
@@ -303,6 +324,17 @@ mod tests {
         assert!(morning > 0.7 * day, "{morning} of {day}");
     }
 
+    /// A poll at 9 that hears of a change at 9 sharp: it happened in the hour up to 9, not in the one after.
+    #[test]
+    fn a_change_on_an_edge_belongs_to_the_bin_it_ends() {
+        let days: Vec<f64> = (0..50).map(|day| f64::from(day) * 24.0 + 9.0).collect();
+        let profile = Profile::smoothed(24.0, 24, &Evidence::log(0.0, &days), 0.01);
+        assert!(profile.rates()[8] > 0.9 && profile.rates()[9] < 0.05, "{:?}", profile.rates());
+        let midnights: Vec<f64> = (1..50).map(|day| f64::from(day) * 24.0).collect();
+        let profile = Profile::smoothed(24.0, 24, &Evidence::log(0.0, &midnights), 0.01);
+        assert!(profile.rates()[23] > 0.9 && profile.rates()[0] < 0.05, "{:?}", profile.rates());
+    }
+
     #[test]
     fn without_rhythm_nothing_is_gained() {
         let (_, gain) = Profile::fit(24.0, 24, &Evidence::log(0.0, &steady(0.2, 2_000.0, 3)));
@@ -326,6 +358,19 @@ mod tests {
             let mut sum = 0.0;
             overlaps(24.0, bins, &e, |_, time| sum += time);
             prop_assert!((sum - length).abs() < 1e-9, "{sum} of {length}");
+        }
+
+        /// Against a sum over many small steps.
+        #[test]
+        fn waiting_adds_up(seed in 0u64..50, from in -30.0..30.0f64, length in 0.1..60.0f64) {
+            let profile = Profile::smoothed(24.0, 12, &Evidence::log(0.0, &mornings(20, seed)), 1.0);
+            let (steps, to) = (4_000, from + length);
+            let step = length / f64::from(steps);
+            let sum: f64 = (0..steps)
+                .map(|n| from + step * f64::from(n))
+                .map(|t| profile.expected(t, t + step) * (to - t - step / 2.0))
+                .sum();
+            prop_assert!((profile.waiting(from, to) - sum).abs() < 1e-3 * (1.0 + sum), "{sum}");
         }
 
         /// Slots share out what the period expects.

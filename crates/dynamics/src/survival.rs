@@ -69,7 +69,7 @@ impl Life {
             && self.entry <= self.low
             && self.low <= self.high
             && self.low.is_finite()
-            && self.high > 0.0
+            && self.high > self.entry
     }
 }
 

@@ -67,25 +67,33 @@ impl Quality {
 #[derive(Clone, Debug)]
 pub struct Copy<'w> {
     world: &'w World,
-    /// Up to here the integrals are done; the last look, unless it is unknown.
-    counted: Vec<Time>,
-    /// The next change we have not seen, as an index into the source's changes.
-    unseen: Vec<u32>,
-    /// Not looked at since it came.
-    unknown: Vec<bool>,
+    held: Vec<Held>,
     plain: Quality,
     weighted: Quality,
+}
+
+/// What we hold of one source: all a look reads besides the changes themselves, in one place.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    /// Up to here the integrals are done; the last look, unless it is unknown.
+    counted: Time,
+    /// The next change we have not seen, as an index into the source's changes.
+    unseen: u32,
+    /// Not looked at since it came.
+    unknown: bool,
 }
 
 impl<'w> Copy<'w> {
     /// Synced at the world's start with every source that exists then.
     pub fn synced(world: &'w World) -> Self {
-        let enters = |source| world.place(source).enters;
+        let start = world.start();
+        let hold = |source| {
+            let enters = world.place(source).enters;
+            Held { counted: enters.max(start), unseen: 0, unknown: enters > start }
+        };
         Self {
             world,
-            counted: world.sources().map(|source| enters(source).max(world.start())).collect(),
-            unseen: vec![0; world.len()],
-            unknown: world.sources().map(|source| enters(source) > world.start()).collect(),
+            held: world.sources().map(hold).collect(),
             plain: Quality::default(),
             weighted: Quality::default(),
         }
@@ -93,25 +101,25 @@ impl<'w> Copy<'w> {
 
     /// Looks at a source that is there at `now`: the copy becomes what the source is.
     pub fn look(&mut self, source: SourceIx, now: Time) -> Seen {
-        let at = source.ix();
-        let before = self.counted[at];
+        let Held { counted, unknown, .. } = self.held[source.ix()];
         let missed = self.count(source, now);
-        let first = std::mem::take(&mut self.unknown[at]);
-        self.counted[at] = now.max(before);
-        self.unseen[at] += u32::try_from(missed).unwrap_or(u32::MAX);
-        let newest = (self.unseen[at] as usize).checked_sub(1);
+        let held = &mut self.held[source.ix()];
+        held.counted = now.max(counted);
+        held.unknown = false;
+        held.unseen += u32::try_from(missed).unwrap_or(u32::MAX);
+        let newest = (held.unseen as usize).checked_sub(1);
         Seen {
-            first,
+            first: unknown,
             unseen: missed,
-            since: (!first).then_some(before),
+            since: (!unknown).then_some(counted),
             last_change: newest.map(|newest| self.world.changes(source)[newest]),
         }
     }
 
     /// Adds the time from where the integrals stopped to `until`; how many changes are unseen by then.
     fn count(&mut self, source: SourceIx, until: Time) -> usize {
-        let (counted, unknown) = (self.counted[source.ix()], self.unknown[source.ix()]);
-        let unseen = &self.world.changes(source)[self.unseen[source.ix()] as usize..];
+        let Held { counted, unseen, unknown } = self.held[source.ix()];
+        let unseen = &self.world.changes(source)[unseen as usize..];
         // one by one, since each is passed once in a run
         let missed = &unseen[..unseen.iter().take_while(|&&t| t <= until).count()];
         let until = until.min(self.world.end());

@@ -93,7 +93,7 @@ impl Listing {
 
     /// Moments every `step` seconds from `from` to the end.
     pub fn moments(&self, from: i64, step: i64) -> Vec<i64> {
-        (0..=(self.end - from) / step.max(1)).map(|at| from + step * at).collect()
+        (0..).map(|at| from + step.max(1) * at).take_while(|&at| at <= self.end).collect()
     }
 
     /// Shows what is there at each of these moments, which rise; each object once.
@@ -188,6 +188,7 @@ fn read_objects(mut table: Table, listings: &mut [Listing], by_id: &ById) -> Res
     let gone = table.optional("removed_at");
     let words = table.text("category");
     let mut known: HashMap<(usize, String), u32> = HashMap::new();
+    let mut numbers: HashMap<(usize, u32), u32> = HashMap::new();
     for row in 0..ids.len() {
         let listing = id(&table, "listing_id", row, ids[row])?;
         let at = *by_id.get(&listing).ok_or_else(|| {
@@ -197,7 +198,10 @@ fn read_objects(mut table: Table, listings: &mut [Listing], by_id: &ById) -> Res
                 format!("there is no listing {listing} in the listings file"),
             )
         })?;
+        // numbered densely, whatever the file calls them
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
         let object = id(&table, "object_id", row, objects[row])?;
+        let object = *numbers.entry((at, object)).or_insert(next);
         let first = time(&table, "first_seen", row, firsts[row])?;
         let gone = gone.as_ref().and_then(|column| column[row]);
         let gone = gone.map(|gone| time(&table, "removed_at", row, gone)).transpose()?;

@@ -215,6 +215,24 @@ impl Trace {
         &self.updates[self.offsets[at]..self.offsets[at + 1]]
     }
 
+    /// When the source at this place changed, in order, counting updates of these kinds.
+    pub fn changes(&self, at: usize, kinds: Kinds) -> Vec<Time> {
+        let counted = self.updates(at).iter().filter(|(_, kind)| kinds.has(*kind));
+        let mut times: Vec<Time> = counted.map(|&(t, _)| Time::from_secs(t)).collect();
+        times.dedup();
+        times
+    }
+
+    /// From which second to which the source at this place was watched, as far as is known.
+    pub fn watched(&self, at: usize) -> (i64, i64) {
+        let source = &self.sources[at];
+        let site = self.sites.iter().find(|site| site.id == source.site);
+        let known = site.map(|site| (site.start, site.end)).or_else(|| self.span());
+        let (start, end) = known.unwrap_or((0, 0));
+        let from = source.first_seen.unwrap_or(start).max(start);
+        (from, source.last_seen.unwrap_or(end).min(end).max(from))
+    }
+
     /// Updates of all sources together.
     pub fn total_updates(&self) -> usize {
         self.updates.len()
@@ -253,10 +271,7 @@ impl Trace {
                 enters: Time::from_secs(life.0),
                 leaves: if life.1 < to { Time::from_secs(life.1) } else { Time::MAX },
             };
-            let changes = self.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind));
-            let mut times: Vec<Time> = changes.map(|&(t, _)| Time::from_secs(t)).collect();
-            times.dedup();
-            world.add(place, times);
+            world.add(place, self.changes(at, kinds));
         }
         world
     }
@@ -331,6 +346,18 @@ mod tests {
         let world = trace.world(0, 100, Present::Any, Kinds::default());
         let place = world.place(SourceIx::FIRST);
         assert_eq!((place.enters, place.leaves), (Time::from_secs(40), Time::from_secs(60)));
+    }
+
+    #[test]
+    fn a_source_is_watched_while_its_site_is() {
+        let trace = small();
+        assert_eq!([0, 1, 2].map(|at| trace.watched(at)), [(0, 1_000), (50, 1_000), (0, 80)]);
+        assert_eq!(trace.changes(0, Kinds::default()), [10, 20].map(Time::from_secs));
+        let homeless = Trace::of(
+            Vec::new(),
+            [(source(1, None, None), vec![(3, Kind::Change), (9, Kind::Change)])],
+        );
+        assert_eq!(homeless.watched(0), (3, 9));
     }
 
     #[test]

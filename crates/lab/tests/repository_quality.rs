@@ -33,10 +33,11 @@ fn made_up(days: i64, arrivals: f64, rate: impl Fn(i64) -> f64, seed: u64) -> Li
         add(0, &mut rng);
     }
     for day in 0..days {
-        let come: f64 = Poisson::new(arrivals).unwrap().sample(&mut rng);
-        for _ in 0..come as u32 {
+        let mut coming: f64 = Poisson::new(arrivals).unwrap().sample(&mut rng);
+        while coming >= 1.0 {
             let part = rng.random_range(0..DAY);
             add(day * DAY + part, &mut rng);
+            coming -= 1.0;
         }
     }
     let categories = ["a", "b", "c"].map(str::to_owned).to_vec();

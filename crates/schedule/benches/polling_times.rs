@@ -38,14 +38,14 @@ fn polling_times(c: &mut Criterion) {
         b.iter(|| literal::best(black_box(&costed.cost), 12));
     });
     group.bench_function(format!("s=144 ({points} points) N=12"), |b| {
-        b.iter(|| circle::best(black_box(&costed.cost), 12))
+        b.iter(|| circle::best(black_box(&costed.cost), 12));
     });
 
     // s = 1,440: minutes of a day
     let minutes = days(Span::from_secs(60), 48);
     let objective = Objective::recall(&minutes);
     group.bench_function("s=1440, cost of 90 days", |b| {
-        b.iter(|| Costed::new(black_box(&minutes), &objective).unwrap())
+        b.iter(|| Costed::new(black_box(&minutes), &objective).unwrap());
     });
     let costed = Costed::new(&minutes, &objective).unwrap();
     let points = costed.cost.points();
@@ -59,12 +59,12 @@ fn polling_times(c: &mut Criterion) {
     let seconds = days(Span::from_secs(1), 96);
     let objective = Objective::recall(&seconds);
     group.bench_function("s=86400, cost of 90 days", |b| {
-        b.iter(|| Costed::new(black_box(&seconds), &objective).unwrap())
+        b.iter(|| Costed::new(black_box(&seconds), &objective).unwrap());
     });
     let costed = Costed::new(&seconds, &objective).unwrap();
     let points = costed.cost.points();
     group.bench_function(format!("s=86400 ({points} points) N=96"), |b| {
-        b.iter(|| circle::best(black_box(&costed.cost), 96))
+        b.iter(|| circle::best(black_box(&costed.cost), 96));
     });
     group.finish();
 }

@@ -77,9 +77,15 @@ impl Pinned {
         self.agenda.first()
     }
 
-    /// Who is pinned, how often and why.
+    /// Who is pinned, how often and why; a target with the time it is due now.
     pub(crate) fn into_pins(self) -> impl Iterator<Item = (SourceIx, Span, Why)> {
-        self.pins.into_iter().map(|(source, pin)| (source, pin.every, pin.why))
+        self.pins.into_iter().map(|(source, pin)| {
+            let why = match pin.why {
+                Why::Asked => Why::Asked,
+                Why::Target(_) => Why::Target(pin.due),
+            };
+            (source, pin.every, why)
+        })
     }
 
     /// How often, and why.

@@ -47,6 +47,13 @@ pub trait Policy: Send {
     /// One sentence on how this source stands, for people.
     fn why(&self, source: SourceIx, now: Time, beliefs: &dyn Beliefs) -> String;
 
+    /// Takes the place of an earlier policy, of which it may keep what it knows; told before anything else.
+    fn inherit(&mut self, _old: Self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// What a poll costs, in polls.
     fn cost(&self, _purpose: Purpose) -> f64 {
         1.0
@@ -117,7 +124,7 @@ pub const LIST: [Entry; 12] = [
     },
     Entry {
         name: "timed",
-        settings: "period 1d, grid 5m, polls auto (a number), method profile (empirical, modelled, uniform), aim mixed (recall, delay), explore 0.1",
+        settings: "period 1d, grid 5m, polls auto (a number), method profile (empirical, modelled, uniform), aim mixed (recall, delay, a number), explore 0.1",
         about: "learn when in its period each source changes; poll at the moments that miss and wait least",
         from: "polling times",
     },
@@ -349,6 +356,12 @@ impl Policy for AnyPolicy {
 
     fn why(&self, source: SourceIx, now: Time, beliefs: &dyn Beliefs) -> String {
         self.inner().why(source, now, beliefs)
+    }
+
+    fn inherit(&mut self, old: Self) {
+        if let (Self::Timed(policy), Self::Timed(old)) = (self, old) {
+            policy.take_over(*old);
+        }
     }
 
     fn cost(&self, purpose: Purpose) -> f64 {

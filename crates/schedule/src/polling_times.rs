@@ -17,6 +17,7 @@
 //! | the best polls for a history, and how much of it to believe | [`empirical`] |
 //! | the paper's modelled strategy | [`modelled`] |
 //! | the best polls for what polls have shown | [`learned`] |
+//! | one of these, by name | [`method`] |
 //! | many sources, one budget | [`split`] |
 //!
 //! Paper: `docs/papers/polling-times.md`.
@@ -28,15 +29,17 @@ pub mod history;
 pub mod learned;
 pub mod line;
 pub mod literal;
+pub mod method;
 pub mod modelled;
 pub mod split;
 
+use std::iter::Sum;
+
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Mistake;
 use crate::{Span, Time};
-use empirical::Aim;
-use history::{Grid, History};
+
+pub use method::{Method, Planner};
 
 /// `<T, S>`: look at these moments of every period. Periods are counted from 1970-01-01 00:00 UTC.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +69,16 @@ impl Judged {
     /// Mean seconds from a change to the poll that ends the wait; `None` without changes.
     pub fn delay(&self) -> Option<f64> {
         (self.changes > 0).then(|| self.waited / self.changes as f64)
+    }
+}
+
+impl Sum for Judged {
+    fn sum<I: Iterator<Item = Self>>(judged: I) -> Self {
+        judged.fold(Self::default(), |a, b| Self {
+            changes: a.changes + b.changes,
+            captured: a.captured + b.captured,
+            waited: a.waited + b.waited,
+        })
     }
 }
 
@@ -150,80 +163,6 @@ impl Strategy {
             judged.waited += (poll - change).secs();
         }
         judged
-    }
-}
-
-/// How plans are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Method {
-    /// The exact optimum of change times.
-    Empirical,
-    /// The paper's model of change times.
-    Modelled,
-    /// From what polls show, or a log of changes taken as such.
-    Profile,
-    /// Not at all: even polls.
-    Uniform,
-}
-
-impl std::str::FromStr for Method {
-    type Err = Mistake;
-
-    fn from_str(text: &str) -> Result<Self, Mistake> {
-        match text {
-            "profile" => Ok(Self::Profile),
-            "empirical" => Ok(Self::Empirical),
-            "modelled" => Ok(Self::Modelled),
-            "uniform" => Ok(Self::Uniform),
-            _ => Err(Mistake(format!(
-                "`{text}` is no method; known are `empirical`, `modelled`, `profile` and `uniform`"
-            ))),
-        }
-    }
-}
-
-impl Method {
-    /// A strategy of `polls` polls for change times in order, and what it rests on, in words.
-    pub fn plan(
-        self,
-        grid: Grid,
-        changes: &[Time],
-        aim: Aim,
-        polls: usize,
-    ) -> Result<(Strategy, String), Mistake> {
-        let even = || empirical::even(grid, changes, aim, polls);
-        Ok(match self {
-            Self::Uniform => {
-                (even(), "equal distances, at the offset that would have been best".to_owned())
-            }
-            Self::Empirical => {
-                let plan = empirical::plan(grid, changes, aim, polls)?;
-                (plan.strategy, plan.believed.to_string())
-            }
-            Self::Modelled => {
-                let history = History::new(grid, changes);
-                let bins = modelled::best_bins(&history);
-                let model = modelled::Model::fitted(&history, bins);
-                (
-                    model.strategy(polls),
-                    format!("the law of each change of a period, in {bins} parts"),
-                )
-            }
-            Self::Profile => match learned::plan(grid, &learned::log(changes), aim, polls) {
-                Some(plan) => {
-                    let smoothing = plan.profile.smoothing;
-                    let parts = plan.profile.rates().len();
-                    (
-                        plan.strategy,
-                        format!(
-                            "a profile of {parts} parts, smoothed over {smoothing}, of {} changes",
-                            plan.profile.changes
-                        ),
-                    )
-                }
-                None => (even(), "no rhythm: equal distances".to_owned()),
-            },
-        })
     }
 }
 

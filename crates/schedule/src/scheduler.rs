@@ -105,7 +105,8 @@ impl<P: Policy> Scheduler<P> {
     /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates and polls
     /// saved up (as far as the new budget may save up); an answer still out teaches nothing.
     pub fn change(&mut self, now: Time, policy: P, settings: Settings) {
-        self.policy = policy;
+        let old = std::mem::replace(&mut self.policy, policy);
+        self.policy.inherit(old);
         self.purse = self.purse.changed(now, settings.budget);
         let pins = std::mem::take(&mut self.pinned).into_pins();
         self.newcomers = settings.first_looks.map(Newcomers::new);

@@ -46,6 +46,11 @@ impl Time {
         self.0
     }
 
+    /// Seconds since 1970.
+    pub fn secs(self) -> f64 {
+        self.0 as f64 / MICROS as f64
+    }
+
     /// From `earlier` to here; zero when `earlier` is later.
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))

@@ -38,14 +38,18 @@ pub struct Spell {
 impl Batch<'_> {
     /// A look at a collection showed what the one before did.
     pub fn same_look(&mut self, source: SourceId, at: Micros) -> Result<()> {
-        let sql = "INSERT OR IGNORE INTO look (source, at) VALUES (?1, ?2)";
-        self.sql()?.prepare_cached(sql)?.execute(params![source, at])?;
+        self.looked(source, at, 0)
+    }
+
+    fn looked(&mut self, source: SourceId, at: Micros, updated: u32) -> Result<()> {
+        let sql = "INSERT OR IGNORE INTO look (source, at, updated) VALUES (?1, ?2, ?3)";
+        self.sql()?.prepare_cached(sql)?.execute(params![source, at, updated])?;
         Ok(())
     }
 
     /// A look at a collection showed these objects, each key once.
     pub fn look(&mut self, source: SourceId, at: Micros, items: &[Listed<'_>]) -> Result<()> {
-        self.same_look(source, at)?;
+        let mut updated = 0;
         let sql = self.sql()?;
         let mut here: HashMap<String, (i64, i64)> = {
             let mut select = sql.prepare_cached(
@@ -62,6 +66,7 @@ impl Batch<'_> {
                 Some((id, _)) => {
                     sql.prepare_cached("UPDATE spell SET version = ?2 WHERE id = ?1")?
                         .execute(params![id, version])?;
+                    updated += 1;
                 }
                 None => {
                     let new = "INSERT INTO spell (source, key, category, version, first_at)
@@ -80,7 +85,7 @@ impl Batch<'_> {
             sql.prepare_cached("UPDATE spell SET gone_at = ?2 WHERE id = ?1")?
                 .execute(params![id, at])?;
         }
-        Ok(())
+        self.looked(source, at, updated)
     }
 
     /// Forgets what a collection listed: its rule changed, and nothing before can be compared with what comes.
@@ -98,6 +103,14 @@ impl Reader {
             self.connection.prepare_cached("SELECT at FROM look WHERE source = ?1 ORDER BY at")?;
         let rows = looks.query_map(params![source], |row| row.get(0))?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// How often an object of a collection changed and stayed.
+    pub fn updates(&self, source: SourceId) -> Result<u64> {
+        let sql = "SELECT coalesce(sum(updated), 0) FROM look WHERE source = ?1";
+        let sum: i64 =
+            self.connection.prepare_cached(sql)?.query_row([source], |row| row.get(0))?;
+        Ok(sum.cast_unsigned())
     }
 
     /// What a collection listed, by arrival.
@@ -157,6 +170,7 @@ mod tests {
             spell("a", 1, 4, None),
         ];
         assert_eq!(reader.spells(source).unwrap(), wanted);
+        assert_eq!(reader.updates(source).unwrap(), 1);
         store.commit(|batch| batch.forget_looks(source)).unwrap();
         assert!(store.read().looks(source).unwrap().is_empty());
         assert_eq!(store.read().spells(other).unwrap().len(), 1);

@@ -41,13 +41,21 @@ pub struct Object<'a> {
 /// Looks at least so often, so that a source that changes its ways is noticed; and not more often.
 const LONGEST: f64 = 7.0;
 const SHORTEST: f64 = 1.0 / (24.0 * 60.0);
+/// Looks that are replayed at the most, and objects over all of them: so that a start does not take for ever.
+const REPLAYED_LOOKS: usize = 2_000;
+const REPLAYED_OBJECTS: usize = 20_000_000;
+/// Times of presence held before a mirror is made anew from the newest looks.
+const HELD: usize = 500_000;
 /// Until two looks have told something.
 const FIRST: Span = Span::from_secs(3_600);
 
 impl Mirror {
     /// Replays what the store remembers of a collection.
     pub fn load(reader: &Reader, source: SourceId) -> store::Result<Self> {
-        let (looks, spells) = (reader.looks(source)?, reader.spells(source)?);
+        let (mut looks, spells) = (reader.looks(source)?, reader.spells(source)?);
+        let size = spells.iter().filter(|spell| spell.gone_at.is_none()).count();
+        let most = (REPLAYED_OBJECTS / size.max(1)).clamp(50, REPLAYED_LOOKS);
+        looks.drain(..looks.len().saturating_sub(most));
         let mut mirror = Self::default();
         let mut coming = spells.iter().peekable();
         let mut here: Vec<&store::Spell> = Vec::new();
@@ -58,7 +66,11 @@ impl Mirror {
             }
             let objects: Vec<Object<'_>> = here
                 .iter()
-                .map(|spell| Object { key: &spell.key, category: &spell.category, version: 0 })
+                .map(|spell| Object {
+                    key: &spell.key,
+                    category: &spell.category,
+                    version: spell.version,
+                })
                 .collect();
             mirror.look(crate::journal::time(at), &objects);
         }
@@ -102,12 +114,18 @@ impl Mirror {
         let waits: Result<Vec<Option<f64>>, Unfit> = waits.collect();
         match waits {
             Err(_) => FIRST,
-            // an empty copy loses nothing; what may come is looked for as seldom as allowed
+            // an empty copy has no precision to lose
             Ok(waits) => {
                 let days = waits.into_iter().flatten().fold(LONGEST, f64::min).max(SHORTEST);
                 Span::from_secs_f64(days * PER_DAY)
             }
         }
+    }
+
+    /// It holds more than the newest looks need.
+    fn is_crowded(&self) -> bool {
+        let collection = self.forecaster.collection();
+        collection.spells().len() > HELD && collection.looks().len() > 2 * REPLAYED_LOOKS
     }
 
     /// The forecaster; its time is in days.
@@ -133,9 +151,15 @@ pub struct Mirrors(HashMap<SourceIx, Mirror>);
 impl Mirrors {
     /// The mirror of a collection.
     pub fn of(&mut self, reader: &Reader, source: SourceIx) -> store::Result<&mut Mirror> {
+        let load = || Mirror::load(reader, crate::journal::source_id(source));
         Ok(match self.0.entry(source) {
+            Vacant(place) => place.insert(load()?),
+            Occupied(known) if known.get().is_crowded() => {
+                let mirror = known.into_mut();
+                *mirror = load()?;
+                mirror
+            }
             Occupied(known) => known.into_mut(),
-            Vacant(place) => place.insert(Mirror::load(reader, crate::journal::source_id(source))?),
         })
     }
 
@@ -152,7 +176,8 @@ pub fn listing(
     name: &str,
 ) -> store::Result<(Listing, Vec<i64>)> {
     let whole = |at: Micros| at.0.div_euclid(1_000_000);
-    let looks: Vec<i64> = reader.looks(source)?.into_iter().map(whole).collect();
+    let mut looks: Vec<i64> = reader.looks(source)?.into_iter().map(whole).collect();
+    looks.dedup();
     let mut listing = Listing {
         name: name.to_owned(),
         start: looks.first().copied().unwrap_or(0),

@@ -359,12 +359,13 @@ impl File {
     }
 }
 
-/// Keys of a collection that are about its objects, put where a source has them.
+/// Keys of a collection that are about its objects.
+const OBJECT_KEYS: [&str; 4] = ["items", "key", "category", "target"];
+
+/// A collection as a source: its own keys put where a source has them.
 fn as_source(table: &toml::Table) -> toml::Table {
-    let (objects, mut source): (toml::Table, toml::Table) = table
-        .clone()
-        .into_iter()
-        .partition(|(key, _)| ["items", "key", "category", "target"].contains(&key.as_str()));
+    let (objects, mut source): (toml::Table, toml::Table) =
+        table.clone().into_iter().partition(|(key, _)| OBJECT_KEYS.contains(&key.as_str()));
     source.insert("collection".to_owned(), toml::Value::Table(objects));
     source
 }
@@ -376,10 +377,10 @@ fn wanted(what: &str, tables: &[toml::Table], wrong: &mut Complaints) -> Vec<Wan
         let key =
             |key: &str| format!("{what}[{at}].{}", key.strip_prefix("collection.").unwrap_or(key));
         for unknown in table.keys().filter(|name| !crate::source::KEYS.contains(&name.as_str())) {
-            wrong.add(
-                &key(unknown),
-                format!("unknown key; known are {}", crate::source::KEYS.join(", ")),
-            );
+            let plain = crate::source::KEYS.into_iter().filter(|&key| key != "collection");
+            let known = plain.chain(OBJECT_KEYS.into_iter().filter(|_| what == "collection"));
+            let known: Vec<&str> = known.collect();
+            wrong.add(&key(unknown), format!("unknown key; known are {}", known.join(", ")));
         }
         match table.clone().try_into::<Wanted>() {
             Ok(source) => {

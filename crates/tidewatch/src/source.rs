@@ -185,6 +185,10 @@ impl TargetText {
 }
 
 impl Collection {
+    fn without_target(&self) -> Self {
+        Self { target: None, ..self.clone() }
+    }
+
     fn check(&self) -> Result<Objects, Vec<Flaw>> {
         let text = ItemsText {
             items: self.items.clone(),
@@ -313,6 +317,25 @@ impl Spec {
         serde_json::from_str(text)
     }
 
+    /// The same is read of it: it may differ in when it is looked at, in what a change is worth and in what is told of it.
+    pub fn reads_like(&self, other: &Self) -> bool {
+        let read = |spec: &Self| Self {
+            trigger: None,
+            every: None,
+            urgency: None,
+            life: None,
+            collection: spec.collection.as_ref().map(Collection::without_target),
+            ..spec.clone()
+        };
+        read(self) == read(other)
+    }
+
+    /// The same objects are listed, under the same names.
+    pub fn lists_like(&self, other: &Self) -> bool {
+        let listed = |spec: &Self| spec.collection.as_ref().map(Collection::without_target);
+        listed(self) == listed(other)
+    }
+
     /// Checked, with its secrets.
     pub fn watch(&self) -> Result<Watch, Vec<Flaw>> {
         let mut flaws = Vec::new();
@@ -391,12 +414,6 @@ impl Spec {
     pub fn fill(&mut self, urgency: Option<&String>, life: Option<&String>) {
         self.urgency = self.urgency.take().or(urgency.cloned());
         self.life = self.life.take().or(life.cloned());
-    }
-
-    /// The same is looked at, though it may be worth more or less.
-    pub fn reads_like(&self, other: &Self) -> bool {
-        let plain = |spec: &Self| Self { urgency: None, life: None, ..spec.clone() };
-        plain(self) == plain(other)
     }
 
     /// All header lines, cookies last.

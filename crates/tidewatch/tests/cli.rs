@@ -424,15 +424,13 @@ fn plan_times_refuses_what_it_cannot_plan() {
 #[test]
 fn plan_times_shares_one_budget() {
     let dir = TempDir::new().unwrap();
-    let mut updates = "source_id,site_id,t\n".to_owned();
-    for day in 0..60 {
-        for hour in [2, 6, 9, 13, 18, 22] {
-            updates += &format!("1,1,{}\n", day * 86_400 + hour * 3_600 + day % 7 * 60);
-        }
-    }
-    for day in 0..60 {
-        updates += &format!("2,1,{}\n", day * 86_400 + 8 * 3_600 + day % 5 * 60);
-    }
+    let row = |source: u32, day: i64, hour: i64, minute: i64| {
+        format!("{source},1,{}\n", day * 86_400 + hour * 3_600 + minute * 60)
+    };
+    let busy = |day| [2, 6, 9, 13, 18, 22].map(|hour| row(1, day, hour, day % 7)).concat();
+    let quiet = |day| row(2, day, 8, day % 5);
+    let updates: String = (0..60).map(busy).chain((0..60).map(quiet)).collect();
+    let updates = format!("source_id,site_id,t\n{updates}");
     fs::write(dir.path().join("updates.csv"), updates).unwrap();
     fs::write(dir.path().join("sources.csv"), "source_id,site_id\n1,1\n2,1\n").unwrap();
     let trace = dir.path().to_str().unwrap();

@@ -28,7 +28,18 @@ const SCORES: usize = 2 * WAVES;
 /// The chance of finding a rhythm where there is none that is taken, over all periods tried together.
 const ERROR: f64 = 0.01;
 /// A period must be seen this often to be believed.
-const FEWEST: usize = SCORES + 4;
+pub const FEWEST: usize = SCORES + 4;
+
+/// Evidence, in order of time, period by period: each piece belongs to the one it ends in.
+fn by_period(period: f64, evidence: &[Evidence]) -> impl Iterator<Item = &[Evidence]> {
+    evidence
+        .chunk_by(move |a, b| (a.to / period).floor().total_cmp(&(b.to / period).floor()).is_eq())
+}
+
+/// In how many periods something was seen.
+pub fn periods_seen(period: f64, evidence: &[Evidence]) -> usize {
+    by_period(period, evidence).count()
+}
 
 /// How likely changes as uneven as these are without a rhythm of this period; `None` with too few periods to say.
 pub fn chance_of_none(period: f64, evidence: &[Evidence]) -> Option<f64> {
@@ -40,9 +51,7 @@ pub fn chance_of_none(period: f64, evidence: &[Evidence]) -> Option<f64> {
     let rate = constant_rate(evidence, changes as f64 / watched);
     let (mut sum, mut squares) = ([0.0; SCORES], [[0.0; SCORES]; SCORES]);
     let mut periods = 0usize;
-    for one in evidence
-        .chunk_by(|a, b| (a.to / period).floor().total_cmp(&(b.to / period).floor()).is_eq())
-    {
+    for one in by_period(period, evidence) {
         let score = one.iter().fold([0.0; SCORES], |sum, e| added(sum, scores(period, rate, e)));
         periods += 1;
         sum = added(sum, score);
@@ -145,8 +154,10 @@ pub fn choose(periods: &[(f64, usize)], evidence: &[Evidence]) -> Option<Rhythm>
     tried.reduce(|best, next| if next.gain > best.gain { next } else { best })
 }
 
-/// Changes a period is looked for in, the newest.
+/// Changes a period is looked for in, the newest …
 const NEWEST: usize = 400;
+/// … and over no more than so many of the usual gaps, since every one needs frequencies of its own.
+const LONGEST: f64 = 10_000.0;
 
 /// The period near the usual gap in which change times line up best; `None` if they do not. For sources with a clock
 /// of their own.
@@ -155,11 +166,12 @@ pub fn detect(changes: &[f64]) -> Option<f64> {
     let mut gaps: Vec<f64> =
         newest.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0).collect();
     gaps.sort_by(f64::total_cmp);
-    let (usual, n) = (*gaps.get(gaps.len() / 2)?, newest.len() as f64);
-    if gaps.len() < 20 {
+    let (usual, last) = (*gaps.get(gaps.len() / 2)?, *newest.last()?);
+    let newest = &newest[newest.partition_point(|t| last - t > LONGEST * usual)..];
+    if newest.len() <= 20 {
         return None;
     }
-    let span = newest[newest.len() - 1] - newest[0];
+    let (span, n) = (last - newest[0], newest.len() as f64);
     let alignment = |period: f64| {
         let phase = |t: &f64| TAU * (t / period).fract();
         let (c, s) =
@@ -171,9 +183,9 @@ pub fn detect(changes: &[f64]) -> Option<f64> {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "at most a few thousand"
+        reason = "at most twice LONGEST"
     )]
-    let steps = (((high - low) / step) as usize).min(20_000);
+    let steps = ((high - low) / step) as usize;
     let tried = (0..=steps)
         .map(|at| 1.0 / (low + at as f64 * step))
         .map(|period| (alignment(period), period));
@@ -216,7 +228,7 @@ mod tests {
         let alarms = (0..60).filter(|&seed| {
             let changes = steady(0.08, 24.0 * 120.0, 100 + seed);
             let fixed =
-                (0..360).map(|n| f64::from(n / 3) * 24.0 + [8.0, 9.0, 20.0][n as usize % 3]);
+                (0..120).flat_map(|day| [8.0, 9.0, 20.0].map(|hour| f64::from(day) * 24.0 + hour));
             let evidence =
                 if seed % 2 == 0 { polled(&changes, fixed) } else { Evidence::log(0.0, &changes) };
             chance_of_none(24.0, &evidence).is_some_and(|p| p < 0.05)
@@ -240,5 +252,9 @@ mod tests {
         let period = detect(&changes).unwrap();
         assert!((period / 47.3 - 1.0).abs() < 0.002, "{period}");
         assert_eq!(detect(&steady(1.0, 300.0, 9)), None);
+        // one change long ago hides nothing
+        let and_long_ago: Vec<f64> = std::iter::once(-1e9).chain(changes).collect();
+        assert_eq!(detect(&and_long_ago).map(f64::round), Some(47.0));
+        assert_eq!(detect(&[5.0; 60]), None);
     }
 }

@@ -74,11 +74,12 @@ impl Calibration {
 
     /// The loss not exceeded with chance `q`, by what past forecasts teach.
     pub fn loss_quantile(&self, outlook: &Outlook, q: f64) -> f64 {
-        // the tail asked for, stretched as the 5 % tail had to be
+        // the tail asked for, stretched as the 5 % tail had to be, but not beyond the middle
+        let stretched = |tail: f64, alpha: f64| (tail * alpha / TAIL).min(0.5);
         let q = if q >= 0.5 {
-            1.0 - (1.0 - q) * self.tails[0] / TAIL
+            1.0 - stretched(1.0 - q, self.tails[0])
         } else {
-            q * self.tails[1] / TAIL
+            stretched(q, self.tails[1])
         };
         if !self.is_learned() {
             return outlook.loss_quantile(q.clamp(1e-4, 1.0 - 1e-4));
@@ -89,7 +90,8 @@ impl Calibration {
         // the conformal rank: of n past and one to come, a share q lies below
         let rank = q * (n + 1.0);
         let z = if rank >= n {
-            sorted[sorted.len() - 1] * (1.0 + (rank - n)) + 0.5 * (rank - n)
+            let most = sorted[sorted.len() - 1];
+            most + (most.abs() + 0.5) * (rank - n)
         } else if rank <= 1.0 {
             sorted[0] - 0.5 * (1.0 - rank)
         } else {
@@ -121,6 +123,7 @@ fn deviation(outlook: &Outlook) -> f64 {
 
 #[cfg(test)]
 mod laws_of_it {
+    use proptest::prelude::*;
     use rand::SeedableRng;
     use rand_distr::{Distribution, StandardNormal};
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -150,6 +153,22 @@ mod laws_of_it {
         let fresh = Calibration::default();
         for q in [0.05, 0.5, 0.9] {
             assert!((fresh.loss_quantile(&outlook, q) - outlook.loss_quantile(q)).abs() < 1e-9);
+        }
+    }
+
+    proptest! {
+        /// Whatever was seen, more confidence is a wider interval, and its ends never cross.
+        #[test]
+        fn intervals_nest(seen in prop::collection::vec(0.01..1.0f64, 0..150), loss in 0.01..1.0f64) {
+            let (mut calibration, outlook) = (Calibration::default(), Outlook { loss, variance: 0.01 });
+            seen.iter().for_each(|&quality| { calibration.learn(&outlook, quality); });
+            let mut outer = Interval { low: 1.0, high: 0.0 };
+            for confidence in [0.05, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99] {
+                let Interval { low, high } = calibration.interval(&outlook, confidence);
+                prop_assert!(low <= high + 1e-9, "{confidence}: {low} {high}");
+                prop_assert!(low <= outer.low + 1e-9 && high >= outer.high - 1e-9, "{confidence}");
+                outer = Interval { low, high };
+            }
         }
     }
 }

@@ -223,10 +223,10 @@ mod laws_of_it {
             objects.retain(|_| rng.random::<f64>() < (-0.05 * gap).exp());
             let mean = 300.0 * -(-0.05 * gap).exp_m1();
             let come: f64 = Poisson::new(mean).unwrap().sample(&mut rng);
-            let start = if look == 0 { 300.0 } else { come };
-            for _ in 0..start as u32 {
+            let mut coming = if look == 0 { 300.0 } else { come };
+            while coming >= 1.0 {
                 objects.push(next);
-                next += 1;
+                (next, coming) = (next + 1, coming - 1.0);
             }
             at += gap;
             let items: Vec<Item> =
@@ -247,7 +247,7 @@ mod laws_of_it {
         }
         let share = covered as f64 / told as f64;
         assert!((0.86..0.95).contains(&share), "{share}");
-        let kept = met as f64 / plans as f64;
+        let kept = met as f64 / f64::from(plans);
         assert!((0.83..0.97).contains(&kept), "{kept}");
         assert_eq!(forecaster.record(Metric::Recall).0 as usize, 598);
     }

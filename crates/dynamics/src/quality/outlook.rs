@@ -93,9 +93,9 @@ pub struct Model {
     pub life: Law,
     /// How fast those go that were there before we looked first.
     pub old: Exponential,
-    /// How many arrive per unit of time.
+    /// How many arrive per unit of time, whether or not they live to be seen.
     pub arrivals: Counts,
-    /// Units of time the arrivals were counted over.
+    /// Units of time the arrivals were counted over: of each gap as much as an arrival lived to show, ∫₀ᵍ S.
     pub watched: f64,
     /// v: variance of the removals of one unit of time beyond chance, relative to their mean squared.
     pub shock: f64,
@@ -148,6 +148,12 @@ impl Model {
         }
     }
 
+    /// Nobody come yet is no promise either: half an arrival in the time watched.
+    fn coming(&self) -> Counts {
+        let seen = self.arrivals.mean() > 0.0;
+        if seen { self.arrivals } else { Counts::Poisson { mean: 0.5 / self.watched.max(1e-9) } }
+    }
+
     /// The outlook for a stock, t after its sync; `None` of an empty stock.
     pub fn outlook(&self, stock: &Stock, metric: Metric, t: f64) -> Option<Outlook> {
         if stock.size <= 0.0 {
@@ -178,13 +184,10 @@ impl Model {
         match metric {
             Metric::Precision => Some(Outlook { loss, variance }),
             Metric::Recall => {
-                let mean = self.arrivals.mean();
+                let arrivals = self.coming();
                 let share = life.presence(t) / t;
-                let new = mean * t * share;
-                if new <= 0.0 {
-                    return Some(Outlook { loss: 0.0, variance: 0.0 });
-                }
-                let counted = self.arrivals.variance() * t * (1.0 + t / self.watched.max(1e-9));
+                let new = arrivals.mean() * t * share;
+                let counted = arrivals.variance() * t * (1.0 + t / self.watched.max(1e-9));
                 let spread = (counted * share * share + new * (1.0 - share)) / (new * new);
                 let missing = new / (kept + new);
                 Some(Outlook {
@@ -195,7 +198,14 @@ impl Model {
         }
     }
 
+    /// How long nobody comes to an empty copy with this confidence, up to `most`: e^(−m ∫₀ᵗ S) = confidence.
+    fn alone(&self, confidence: f64, most: f64) -> f64 {
+        let (life, mean) = (self.cautious(), self.coming().mean());
+        crate::solve::falling(most * 1e-9, most, |t| -confidence.ln() - mean * life.presence(t))
+    }
+
     /// The longest wait after a sync at which quality is still `target` or better with this confidence, up to `most`.
+    /// An empty copy has no precision to lose (`None`), and no recall once somebody comes.
     pub fn sync_within(
         &self,
         stock: &Stock,
@@ -205,6 +215,9 @@ impl Model {
         calibration: &Calibration,
         most: f64,
     ) -> Option<f64> {
+        if stock.size <= 0.0 {
+            return (metric == Metric::Recall).then(|| self.alone(confidence, most));
+        }
         let floor = -target.ln();
         let spare = |t: f64| {
             let outlook = self.outlook(stock, metric, t)?;
@@ -221,6 +234,7 @@ impl Model {
 /// v = max(0, Σ (seen − expected)² − expected) / Σ expected²/gap
 /// ```
 pub fn shock(seen: impl Iterator<Item = Counted> + Clone) -> f64 {
+    let seen = seen.filter(|one| one.gap > 0.0);
     let beyond = |one: Counted| (one.seen - one.expected).powi(2) - one.expected;
     let scale: f64 = seen.clone().map(|one| one.expected * one.expected / one.gap).sum();
     if scale > 0.0 { (seen.map(beyond).sum::<f64>() / scale).max(0.0) } else { 0.0 }
@@ -302,7 +316,18 @@ mod laws_of_it {
         let stock = Stock::of(vec![10.0; 50]);
         let outlook = quiet.outlook(&stock, Metric::Precision, 30.0).unwrap();
         assert!(outlook.quality() > 0.96 && outlook.interval(0.9).low < 0.96, "{outlook:?}");
-        assert!(quiet.outlook(&stock, Metric::Recall, 30.0).unwrap().quality() >= 1.0);
+        // nobody came in 1e9 days; nobody came in an hour
+        assert!(quiet.outlook(&stock, Metric::Recall, 30.0).unwrap().quality() > 0.999_999);
+        let hour = Model { watched: 1.0 / 24.0, ..quiet };
+        let day = hour.outlook(&stock, Metric::Recall, 1.0).unwrap();
+        assert!(day.interval(0.9).low < 0.7, "{day:?}");
+        // an empty copy: e^(−60t) = .9 gives t = .00176, and precision has nothing to lose
+        let sync = |metric| {
+            let (empty, plain) = (Stock::default(), Calibration::default());
+            memoryless(1e-9, 60.0).sync_within(&empty, metric, 0.9, 0.9, &plain, 7.0)
+        };
+        assert_eq!(sync(Metric::Precision), None);
+        assert!((sync(Metric::Recall).unwrap() - 0.001_756).abs() < 1e-6);
     }
 
     proptest! {

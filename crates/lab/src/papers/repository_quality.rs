@@ -131,8 +131,8 @@ fn law(counts: &Counts) -> String {
     }
 }
 
-/// Arrivals per day, whatever the looks.
-fn daily(one: &Shown<'_>) -> Vec<f64> {
+/// Arrivals per day, where looks came so often.
+fn daily(one: &Shown<'_>) -> Vec<Option<f64>> {
     one.collection.arrivals_by((DAY / one.step) as f64, Part::default())
 }
 
@@ -145,10 +145,11 @@ fn figure_one(report: &mut Report, shown: &[Shown<'_>]) -> Result<(), Error> {
     let mut rows = Vec::new();
     let mut fits = Vec::new();
     for one in shown {
-        let counts = daily(one);
+        let days = daily(one);
+        let counts: Vec<f64> = days.iter().copied().flatten().collect();
         let Ok(fit) = Counts::fit(&counts) else { continue };
         let zeros = counts.iter().filter(|&&x| x <= 0.0).count() as f64 / counts.len() as f64;
-        let week = Week::of(&counts);
+        let week = Week::of(&days);
         rows.push(vec![
             one.listing.name.clone(),
             counts.len().to_string(),

@@ -71,11 +71,6 @@ impl<C: Cost> Search<'_, C> {
     }
 }
 
-/// What the best 1, 2, … `most` polls cost; never rising, and convex.
-pub fn curve(cost: &impl Cost, most: usize) -> Vec<f64> {
-    (1..=most).map(|polls| best(cost, polls).0).collect()
-}
-
 /// The best polls when their number is free and each costs `price`.
 pub fn at_price(cost: &impl Cost, price: f64) -> (f64, Vec<usize>) {
     if cost.points() == 0 {

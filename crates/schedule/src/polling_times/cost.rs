@@ -382,11 +382,13 @@ impl Cost for Expected {
         let ((n, sum), (n0, sum0)) = (self.before[b + 1], self.before[a + 1]);
         let changes = n - n0;
         let delay = changes * b as f64 - (sum - sum0);
-        // Λ − (1 − e^(−Λ)), which cancels for small Λ
-        let missed =
-            if changes < 1e-4 { changes * changes / 2.0 } else { changes + (-changes).exp_m1() };
-        self.misses * missed + self.delay * delay
+        self.misses * missed(changes) + self.delay * delay
     }
+}
+
+/// Λ − (1 − e^(−Λ)), which cancels for small Λ: misses to be expected where Λ changes are.
+pub(super) fn missed(expected: f64) -> f64 {
+    if expected < 1e-4 { expected * expected / 2.0 } else { expected + (-expected).exp_m1() }
 }
 
 #[cfg(test)]
@@ -395,6 +397,7 @@ pub(super) mod tests {
     use proptest::strategy::Strategy;
 
     use super::super::history::Grid;
+    use super::super::modelled::{Ends, Model};
     use super::super::tests::{HOUR, table_1};
     use super::*;
     use crate::{Span, Time};
@@ -471,6 +474,7 @@ pub(super) mod tests {
             ),
             ("counted", Box::new(Counted::build(&points, &Objective::mixed(slots, 0.5)))),
             ("expected", Box::new(Expected::new(&rate, &Objective::mixed(slots, 0.5)))),
+            ("modelled", Box::new(Ends::of(&Model::fitted(history, 6).intervals()))),
         ]
     }
 
@@ -518,7 +522,7 @@ pub(super) mod tests {
             let m = points.len();
             for a in 0..m {
                 for b in a + 1..=a + m {
-                    let (from, to) = (points.place(a) as i64, points.place(b) as i64);
+                    let [from, to] = [a, b].map(|x| i64::try_from(points.place(x)).unwrap());
                     let expected = walked(&history, from, to, (3.0, 0.25));
                     prop_assert!((table.of(a, b) - expected).abs() < 1e-9, "{a} {b}");
                     prop_assert!((counted.of(a, b) - expected).abs() < 1e-9, "{a} {b}");

@@ -9,13 +9,16 @@
 //! judged by  the aim's price of the next tenth, at 50, 60, 70, 80 and 90 % of the history
 //! ```
 //!
+//! How much to believe hardly depends on the minute, so it is tried out on a grid of at most [`TRIED_ON`] slots.
+//!
 //! Paper: CR-04, CR-17, CR-20 (`docs/papers/polling-times.md`).
 
 use serde::{Deserialize, Serialize};
 
 use super::circle;
-use super::cost::{Cost, Costed, Objective};
+use super::cost::{Costed, Objective};
 use super::history::{Grid, History};
+use super::split::split;
 use super::{Judged, Strategy, learned};
 use crate::spec::Mistake;
 use crate::{Span, Time};
@@ -38,6 +41,9 @@ impl Default for Aim {
     }
 }
 
+/// Periods of waiting that a miss may be as bad as; beyond it is recall that is meant.
+const MOST_PERIODS: f64 = 1_000.0;
+
 impl std::str::FromStr for Aim {
     type Err = Mistake;
 
@@ -46,9 +52,13 @@ impl std::str::FromStr for Aim {
             "recall" => Ok(Self::Recall),
             "delay" => Ok(Self::Delay),
             "mixed" => Ok(Self::default()),
-            _ => Err(Mistake(format!(
-                "`{text}` is no aim of a plan; known are `recall`, `delay` and `mixed`"
-            ))),
+            share => match share.parse() {
+                Ok(share) if (0.0..=MOST_PERIODS).contains(&share) => Ok(Self::Mixed(share)),
+                _ => Err(Mistake(format!(
+                    "`{text}` is no aim of a plan; known are `recall`, `delay`, `mixed`, and a number from 0 to \
+                     {MOST_PERIODS}: the periods of waiting that a miss is as bad as (`mixed` is 0.5)"
+                ))),
+            },
         }
     }
 }
@@ -62,6 +72,11 @@ impl Aim {
             Self::Mixed(share) => slots as f64 * share,
         };
         Objective { misses, delay: 1.0, worth: None }
+    }
+
+    /// As weights for a profile, whose misses are fractions: a millionth of one outweighs all waiting.
+    pub fn objective_expected(self, slots: usize) -> Objective<'static> {
+        self.objective(slots, 1_000_000)
     }
 
     /// What a strategy's performance costs by this aim, in slots waited.
@@ -78,19 +93,35 @@ pub fn optimum(history: &History, aim: Aim, polls: usize) -> Result<Strategy, Mi
     Ok(costed.strategy(&circle::best(&costed.cost, polls).1))
 }
 
-/// What the best 1, 2, … `most` polls of a history cost by an aim.
-pub fn curve(history: &History, aim: Aim, most: usize) -> Result<Vec<f64>, Mistake> {
-    let costed = Costed::new(history, &aim.objective(history.grid().slots(), history.len()))?;
-    let enough = most.min(costed.cost.points());
-    let mut curve = circle::curve(&costed.cost, enough);
-    curve.resize(most, curve.last().copied().unwrap_or(0.0));
-    Ok(curve)
+/// Slots of the grid on which a budget is shared out.
+const SHARED_ON: usize = 96;
+
+/// Polls for each of many sources, `total` in all, to where they gain most in a period; each source with its changes and
+/// the periods it was watched for.
+pub fn shared(
+    grid: Grid,
+    sources: &[(Vec<Time>, f64)],
+    aim: Aim,
+    total: usize,
+) -> Result<Vec<usize>, Mistake> {
+    let grid = grid.coarser(SHARED_ON);
+    let histories: Vec<History> =
+        sources.iter().map(|(changes, _)| History::new(grid, changes)).collect();
+    // one measure for all
+    let objective = aim.objective(grid.slots(), histories.iter().map(History::len).sum());
+    let costed: Vec<Costed<'_>> = histories
+        .iter()
+        .map(|history| Costed::new(history, &objective))
+        .collect::<Result<_, _>>()?;
+    let cost =
+        |at: usize, polls: usize| circle::best(&costed[at].cost, polls).0 / sources[at].1.max(1.0);
+    Ok(split(sources.len(), 1, total, cost))
 }
 
 /// Offsets of the even strategy that are tried, at most.
 const OFFSETS: i64 = 60;
 
-/// Even polls at the offset that would have been best.
+/// Even polls at the offset that would have been best, of up to [`OFFSETS`] tried.
 pub fn even(grid: Grid, changes: &[Time], aim: Aim, polls: usize) -> Strategy {
     let (period, step) = (grid.period(), grid.step().micros());
     let gap = period.micros() / i64::try_from(polls).unwrap_or(i64::MAX).max(1);
@@ -137,43 +168,48 @@ const TRIALS: [f64; 5] = [0.5, 0.6, 0.7, 0.8, 0.9];
 /// How much came next.
 const NEXT: f64 = 0.1;
 
-/// A plan, and why it is to be believed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// When to poll.
-    pub strategy: Strategy,
-    /// What it was made from.
-    pub believed: Believed,
-}
+/// Slots of the grid on which it is tried out how much to believe.
+pub const TRIED_ON: usize = 480;
 
-/// Plans from change times in order, believing as much of them as has proved good.
-pub fn plan(grid: Grid, changes: &[Time], aim: Aim, polls: usize) -> Result<Plan, Mistake> {
-    let made = |believed: Believed, until: usize| -> Result<Strategy, Mistake> {
-        let past = part(&changes[..until], believed);
-        match believed {
-            Believed::Nothing => Ok(even(grid, past, aim, polls)),
-            Believed::Smoothed => {
-                let smooth = learned::plan(grid, &learned::log(past), aim, polls);
-                Ok(smooth.map_or_else(|| even(grid, past, aim, polls), |plan| plan.strategy))
+impl Believed {
+    /// How much of change times, in order, has proved good for planning what came next.
+    pub fn choose(grid: Grid, changes: &[Time], aim: Aim, polls: usize) -> Result<Self, Mistake> {
+        let grid = grid.coarser(TRIED_ON);
+        let mut best: Option<(f64, Self)> = None;
+        if changes.len() >= ENOUGH {
+            for believed in candidates(changes) {
+                let mut price = 0.0;
+                for (until, next) in trials(changes) {
+                    let made = believed.strategy(grid, &changes[..until], aim, polls)?;
+                    price += aim.price(grid, &made.judge(&changes[until..next]));
+                }
+                // a shorter memory must earn its keep
+                if best.is_none_or(|(least, _)| price < 0.98 * least) {
+                    best = Some((price, believed));
+                }
             }
-            Believed::Part(_) => optimum(&History::new(grid, past), aim, polls),
         }
-    };
-    let mut best: Option<(f64, Believed)> = None;
-    if changes.len() >= ENOUGH {
-        for believed in candidates(changes) {
-            let mut price = 0.0;
-            for (until, next) in trials(changes) {
-                price += aim.price(grid, &made(believed, until)?.judge(&changes[until..next]));
-            }
-            // a shorter memory must earn its keep
-            if best.is_none_or(|(least, _)| price < 0.98 * least) {
-                best = Some((price, believed));
-            }
+        Ok(best.map_or(Self::Part(0), |(_, believed)| believed))
+    }
+
+    /// A plan from so much of change times in order.
+    pub fn strategy(
+        self,
+        grid: Grid,
+        changes: &[Time],
+        aim: Aim,
+        polls: usize,
+    ) -> Result<Strategy, Mistake> {
+        let past = part(changes, self);
+        match self {
+            Self::Nothing => Ok(even(grid, past, aim, polls)),
+            Self::Smoothed => Ok(learned::learn(grid, &learned::log(past)).map_or_else(
+                || even(grid, past, aim, polls),
+                |learned| learned.strategy(grid, aim, polls),
+            )),
+            Self::Part(_) => optimum(&History::new(grid, past), aim, polls),
         }
     }
-    let believed = best.map_or(Believed::Part(0), |(_, believed)| believed);
-    Ok(Plan { strategy: made(believed, changes.len())?, believed })
 }
 
 /// The part of a history that is believed.
@@ -211,6 +247,7 @@ fn trials(changes: &[Time]) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Method;
     use super::super::cost::tests::any_history;
     use super::super::tests::{HOUR, MINUTE, hourly, table_1};
     use super::{Strategy, *};
@@ -242,11 +279,12 @@ mod tests {
         let grid = Grid::new(HOUR, MINUTE).unwrap();
         let mut changes = regular(0..100, &[10, 40]);
         changes.extend(regular(100..300, &[25, 55]));
-        let plan = plan(grid, &changes, Aim::default(), 2).unwrap();
-        assert!(matches!(plan.believed, Believed::Part(1..)), "{:?}", plan.believed);
-        let future = regular(300..400, &[25, 55]);
-        assert_eq!(plan.strategy.judge(&future).recall(), Some(1.0));
-        assert!(plan.strategy.judge(&future).delay().unwrap() < 75.0);
+        let believed = Believed::choose(grid, &changes, Aim::default(), 2).unwrap();
+        assert!(matches!(believed, Believed::Part(1..)), "{believed:?}");
+        let plan = believed.strategy(grid, &changes, Aim::default(), 2).unwrap();
+        let judged = plan.judge(&regular(300..400, &[25, 55]));
+        assert_eq!(judged.recall(), Some(1.0));
+        assert!(judged.delay().unwrap() < 75.0);
     }
 
     #[test]
@@ -260,17 +298,40 @@ mod tests {
             })
             .collect();
         let (past, future) = changes.split_at(240);
-        let plan = plan(grid, past, Aim::default(), 4).unwrap();
+        let plan = Method::Empirical.plan(grid, past, Aim::default(), 4).unwrap();
         let uniform = Strategy::uniform(HOUR, 4, Span::ZERO);
         let price = |strategy: &Strategy| Aim::default().price(grid, &strategy.judge(future));
-        assert!(price(&plan.strategy) < 1.1 * price(&uniform));
+        assert!(price(&plan) < 1.1 * price(&uniform));
     }
 
     #[test]
     fn few_or_no_changes_make_a_plan_too() {
         let grid = Grid::new(HOUR, MINUTE).unwrap();
-        assert_eq!(plan(grid, &[], Aim::Recall, 3).unwrap().strategy.polls().len(), 0);
-        assert_eq!(plan(grid, &table_1(), Aim::Recall, 2).unwrap().strategy, hourly(&[5, 15]));
+        let plan =
+            |changes: &[Time], polls| Method::Empirical.plan(grid, changes, Aim::Recall, polls);
+        assert_eq!(plan(&[], 3).unwrap().polls().len(), 0);
+        assert_eq!(plan(&table_1(), 2).unwrap(), hourly(&[5, 15]));
+    }
+
+    /// Polls go to who changes often: a source with two changes a minute apart in a year is no busy one.
+    #[test]
+    fn a_budget_goes_where_changes_are() {
+        let grid = Grid::new(HOUR, MINUTE).unwrap();
+        let busy = regular(0..200, &[5, 25, 45]);
+        let once = vec![Time::from_secs(600), Time::from_secs(660)];
+        let sources = [(busy, 200.0), (once, 8_760.0), (Vec::new(), 1.0)];
+        assert_eq!(shared(grid, &sources, Aim::default(), 6).unwrap(), [4, 1, 1]);
+    }
+
+    #[test]
+    fn aims_are_read() {
+        assert_eq!("recall".parse(), Ok(Aim::Recall));
+        assert_eq!("mixed".parse(), Ok(Aim::Mixed(0.5)));
+        assert_eq!("0.25".parse(), Ok(Aim::Mixed(0.25)));
+        for wrong in ["fast", "-1", "NaN", "1e9"] {
+            let why = wrong.parse::<Aim>().unwrap_err().to_string();
+            assert!(why.contains(&format!("`{wrong}`")) && why.contains("`recall`"), "{why}");
+        }
     }
 
     proptest! {

@@ -11,6 +11,8 @@ use crate::{Span, Time};
 
 /// The finest grid: a week of seconds, a second of microseconds.
 pub const MOST_SLOTS: usize = 604_800;
+/// As fine as a plan needs: five minutes of a week.
+pub const FINE: usize = 2_016;
 
 /// A period cut into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,10 @@ pub struct Grid {
 impl Grid {
     /// Slots of `step` in every `period`, which must be a whole number of them.
     pub fn new(period: Span, step: Span) -> Result<Self, Mistake> {
+        if period == Span::ZERO {
+            let problem = "a period of 0s has no moments to poll at; take one such as 1h or 1d";
+            return Err(Mistake(problem.to_owned()));
+        }
         if step == Span::ZERO || period < step || period.micros() % step.micros() != 0 {
             return Err(Mistake(format!(
                 "a period of {period} is no whole number of steps of {step}; take a grid that divides it, such as {}",
@@ -38,15 +44,29 @@ impl Grid {
         Ok(Self { period, step, slots })
     }
 
-    /// A grid fine enough for any plan: a second for minutes, a minute for hours and days, five for weeks.
+    /// A step fine enough for any plan: a second for minutes, ten for an hour, a minute for a day, five for a week; of
+    /// periods that none of these divides the finest that cuts them into at most [`FINE`] slots.
     pub fn reasonable(period: Span) -> Span {
         let steps = [1, 10, 60, 300, 900, 3_600].map(Span::from_secs);
-        let most = i64::try_from(MOST_SLOTS).unwrap_or(i64::MAX);
-        let fits = |most: i64| {
+        let fits = |most: usize| {
             let divides = |step: &Span| period.micros() % step.micros() == 0;
-            steps.into_iter().find(|step| divides(step) && period.micros() / step.micros() <= most)
+            let few = |step: &Span| {
+                usize::try_from(period.micros() / step.micros()).is_ok_and(|n| n <= most)
+            };
+            steps.into_iter().find(|step| divides(step) && few(step))
         };
-        fits(2_016).or_else(|| fits(most)).unwrap_or(period)
+        fits(FINE).or_else(|| fits(MOST_SLOTS)).unwrap_or_else(|| {
+            let micros = usize::try_from(period.micros()).unwrap_or(1);
+            Span::from_micros(i64::try_from(micros / largest_divisor(micros, FINE)).unwrap_or(1))
+        })
+    }
+
+    /// The finest grid of at most `most` slots, each a whole number of these.
+    #[must_use]
+    pub fn coarser(self, most: usize) -> Self {
+        let slots = largest_divisor(self.slots, most);
+        let step = self.step.times(i64::try_from(self.slots / slots).unwrap_or(1));
+        Self { slots, step, ..self }
     }
 
     /// T
@@ -115,11 +135,11 @@ impl History {
         let slots = i64::try_from(self.grid.slots).unwrap_or(1);
         usize::try_from(at.rem_euclid(slots)).unwrap_or(0)
     }
+}
 
-    /// The number of the period a slot belongs to. A change in slot 0 is the first thing a period sees.
-    pub fn period(&self, at: i64) -> i64 {
-        at.div_euclid(i64::try_from(self.grid.slots).unwrap_or(1))
-    }
+/// The largest number up to `most` that divides `n`.
+fn largest_divisor(n: usize, most: usize) -> usize {
+    (1..=most.min(n)).rev().find(|divisor| n.is_multiple_of(*divisor)).unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -151,6 +171,26 @@ mod tests {
         assert_eq!(steps, [1, 10, 60, 60, 300]);
         let odd: Span = "47m18s".parse().unwrap();
         assert_eq!(Grid::reasonable(odd), Span::from_secs(1));
+    }
+
+    /// Odd periods get a grid, too, and no period is one slot.
+    #[test]
+    fn the_reasonable_grid_divides_odd_periods() {
+        for text in ["1.5s", "8d1s", "100d7s", "333ms", "1h0.000007s"] {
+            let period: Span = text.parse().unwrap();
+            let grid = Grid::new(period, Grid::reasonable(period)).unwrap();
+            assert!((100..=FINE).contains(&grid.slots()), "{text}: {} slots", grid.slots());
+        }
+        assert!(Grid::new(Span::ZERO, Span::ZERO).unwrap_err().to_string().contains("1h"));
+    }
+
+    #[test]
+    fn a_coarser_grid_keeps_its_moments() {
+        let minutes = Grid::new(Span::DAY, MINUTE).unwrap();
+        assert_eq!(minutes.coarser(96).step(), Span::from_secs(900));
+        assert_eq!(minutes.coarser(100), minutes.coarser(96));
+        assert_eq!(minutes.coarser(5_000), minutes);
+        assert_eq!(minutes.coarser(0).slots(), 1);
     }
 
     proptest! {

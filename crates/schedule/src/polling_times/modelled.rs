@@ -14,16 +14,26 @@
 //! expected to miss is Monge, so the circle's solver finds them. The paper's step to the
 //! greatest common divisor of the lengths is not needed, since lengths are weighed (CR-16).
 //!
+//! Which change of a period is the first depends on where the period begins. It is cut in its longest quiet stretch, so that a
+//! change about midnight is one change, in one interval with one poll. Laws are kept by bin, never by slot, so that a day in
+//! seconds is no more work than a day in minutes.
+//!
 //! Paper: CR-11 to CR-16, CR-21, CR-22 (`docs/papers/polling-times.md`).
+
+use std::collections::BTreeMap;
 
 use super::cost::Cost;
 use super::history::{Grid, History};
 use super::{Strategy, circle};
 
-/// For each change of a period, first, second, …: its chance to fall into each slot.
+/// For each change of a period, first, second, …: its chance to fall into each bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     grid: Grid,
+    /// The slot at whose end the period is cut; all others are counted from there.
+    start: usize,
+    /// Bin k is (edges\[k\], edges\[k + 1\]], in slots.
+    edges: Vec<usize>,
     chances: Vec<Vec<f64>>,
 }
 
@@ -42,73 +52,69 @@ pub struct Interval {
 const LAST: usize = 255;
 
 impl Model {
-    /// From densities that are given.
-    pub fn new(grid: Grid, chances: Vec<Vec<f64>>) -> Self {
-        Self { grid, chances }
+    /// From densities that are given for every slot.
+    pub fn new(grid: Grid, by_slot: &[Vec<f64>]) -> Self {
+        let slots = grid.slots();
+        let start = quiet(slots, 1, |slot| by_slot.iter().any(|law| law[slot] > 0.0));
+        let chances = by_slot
+            .iter()
+            .map(|law| (1..=slots).map(|slot| law[(start + slot) % slots]).collect())
+            .collect();
+        Self { grid, start, edges: (0..=slots).collect(), chances }
     }
 
     /// From a history, uniform in each of `bins` parts of the period.
     pub fn fitted(history: &History, bins: usize) -> Self {
         let grid = history.grid();
         let bins = bins.clamp(1, grid.slots());
-        let (Some(first), Some(last)) = (history.at().first(), history.at().last()) else {
-            return Self { grid, chances: Vec::new() };
-        };
-        let periods = (history.period(*last) - history.period(*first) + 1) as f64;
-        let mut counts: Vec<Vec<f64>> = Vec::new();
-        for (order, slot) in ordered(history) {
-            if counts.len() <= order {
-                counts.resize(order + 1, vec![0.0; bins]);
+        let (start, changes) = ordered(history);
+        let periods = periods(&changes);
+        let mut chances: Vec<Vec<f64>> = Vec::new();
+        for change in changes {
+            if chances.len() <= change.order {
+                chances.resize(change.order + 1, vec![0.0; bins]);
             }
-            counts[order][bin(slot, bins, grid)] += 1.0 / periods;
+            chances[change.order][change.bin(bins, grid)] += 1.0 / periods;
         }
-        let mut widths = vec![0.0f64; bins];
-        (0..grid.slots()).for_each(|slot| widths[bin(slot, bins, grid)] += 1.0);
-        let spread = |counts: &Vec<f64>| {
-            let share = |slot: usize| counts[bin(slot, bins, grid)] / widths[bin(slot, bins, grid)];
-            (0..grid.slots()).map(share).collect()
-        };
-        let chances = counts.iter().map(spread).collect();
-        Self { grid, chances }
+        let edges = (0..=bins).map(|bin| (bin * grid.slots()).div_ceil(bins)).collect();
+        Self { grid, start, edges, chances }
     }
 
     /// The stretches in which changes can happen, in order. Neighbours with at most one and the same possible change are
     /// one; where several are possible a stretch ends where a density changes.
     pub fn intervals(&self) -> Vec<Interval> {
-        let slots = self.grid.slots();
-        let at = |slot: usize| -> Vec<f64> { self.chances.iter().map(|law| law[slot]).collect() };
-        let possible =
-            |chances: &[f64]| chances.iter().map(|&chance| chance > 0.0).collect::<Vec<bool>>();
         let count = |chances: &[f64]| chances.iter().filter(|&&chance| chance > 0.0).count();
         let alike = |a: &[f64], b: &[f64]| {
+            let possible = |(a, b): (&f64, &f64)| (*a > 0.0) == (*b > 0.0);
             let level = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
-            possible(a) == possible(b) && (count(a) < 2 || a.iter().zip(b).all(level))
+            a.iter().zip(b).all(possible) && (count(a) < 2 || a.iter().zip(b).all(level))
         };
         let mut intervals: Vec<Interval> = Vec::new();
-        // slot 0 holds what happened up to the period's start: it is the last of the circle
         let mut before: Option<Vec<f64>> = None;
-        for slot in (1..slots).chain([slots]) {
-            let here = at(slot % slots);
+        for (bin, edge) in self.edges.windows(2).enumerate() {
+            let here: Vec<f64> = self.chances.iter().map(|law| law[bin]).collect();
+            let width = (edge[1] - edge[0]) as f64;
+            let density: Vec<f64> = here.iter().map(|chance| chance / width).collect();
             match (intervals.last_mut(), &before) {
-                (Some(last), Some(before)) if count(before) > 0 && alike(before, &here) => {
-                    last.to = slot;
+                (Some(last), Some(before)) if count(before) > 0 && alike(before, &density) => {
+                    last.to = edge[1];
                     last.chances.iter_mut().zip(&here).for_each(|(sum, chance)| *sum += chance);
                 }
                 _ if count(&here) > 0 => {
-                    intervals.push(Interval { from: slot - 1, to: slot, chances: here.clone() });
+                    intervals.push(Interval { from: edge[0], to: edge[1], chances: here });
                 }
                 _ => {}
             }
-            before = Some(here);
+            before = Some(density);
         }
         intervals
     }
 
-    /// The strategy of at most `polls` polls.
+    /// The paper's strategy of at most `polls` polls: ends of intervals first, the rest by Condition I in whole polls.
     pub fn strategy(&self, polls: usize) -> Strategy {
         let mut intervals = self.intervals();
         if intervals.len() > polls {
-            intervals = give_up(intervals, polls);
+            intervals = give_up(&intervals, polls);
         }
         let counts = share(&intervals, polls);
         let places = intervals.iter().zip(counts).flat_map(|(interval, count)| {
@@ -116,23 +122,85 @@ impl Model {
             // to the nearest slot, the last at the end
             (1..=count).map(move |k| interval.from + (2 * k * length + count) / (2 * count))
         });
-        Strategy::new(self.grid.period(), places.map(|slot| self.grid.moment(slot)))
+        self.at(places)
+    }
+
+    /// The best strategy of at most `polls` polls by the same laws: an end may be given up for a poll within an interval.
+    pub fn optimum(&self, polls: usize) -> Strategy {
+        let pieces: Vec<Interval> = self.intervals().iter().flat_map(Interval::pieces).collect();
+        if pieces.len() <= polls {
+            return self.strategy(polls);
+        }
+        self.at(give_up(&pieces, polls).into_iter().map(|piece| piece.to))
+    }
+
+    fn at(&self, places: impl Iterator<Item = usize>) -> Strategy {
+        let moment = |slot| self.grid.moment(self.start + slot);
+        Strategy::new(self.grid.period(), places.map(moment))
     }
 }
 
-/// Every change as its number within its period and its slot.
-fn ordered(history: &History) -> impl Iterator<Item = (usize, usize)> {
-    let mut current = (i64::MIN, 0);
-    history.at().iter().map(move |&at| {
-        let period = history.period(at);
-        current = if current.0 == period { (period, current.1 + 1) } else { (period, 0) };
-        (current.1.min(LAST), history.phase(at))
-    })
+/// A change by its place in its period, which is cut at some slot.
+struct Placed {
+    period: i64,
+    /// The how-manieth of its period, from 0.
+    order: usize,
+    /// The slot after the cut, from 0.
+    place: usize,
 }
 
-fn bin(slot: usize, bins: usize, grid: Grid) -> usize {
-    // slot 0 is the end of the last bin
-    (slot + grid.slots() - 1) % grid.slots() * bins / grid.slots()
+impl Placed {
+    fn bin(&self, bins: usize, grid: Grid) -> usize {
+        self.place * bins / grid.slots()
+    }
+}
+
+/// Where the period is cut, and every change by its place after that, in order.
+fn ordered(history: &History) -> (usize, Vec<Placed>) {
+    let slots = history.grid().slots();
+    let mut busy = vec![false; slots];
+    history.at().iter().for_each(|&at| busy[history.phase(at)] = true);
+    let start = quiet(slots, longest_by_chance(slots, history.len()), |slot| busy[slot]);
+    let mut current = (i64::MIN, 0);
+    let placed = history.at().iter().map(|&at| {
+        // slot s holds what happened up to s: it is the last of the period that ends there
+        let after = at - 1 - i64::try_from(start).unwrap_or(0);
+        let period = after.div_euclid(i64::try_from(slots).unwrap_or(1));
+        current = if current.0 == period { (period, current.1 + 1) } else { (period, 0) };
+        Placed { period, order: current.1.min(LAST), place: history.phase(after) }
+    });
+    (start, placed.collect())
+}
+
+/// Periods from the first change to the last.
+fn periods(changes: &[Placed]) -> f64 {
+    let last = changes.last().zip(changes.first());
+    last.map_or(1.0, |(last, first)| (last.period - first.period + 1) as f64)
+}
+
+/// A slot in the longest quiet stretch of the circle, if that is longer than `least`: a busy one with nothing after it, or a
+/// quiet one; the period's own beginning if it lies there, else as round a part of the period as does.
+fn quiet(slots: usize, least: usize, is_busy: impl Fn(usize) -> bool) -> usize {
+    let busy: Vec<usize> = (0..slots).filter(|&slot| is_busy(slot)).collect();
+    let next = busy.iter().skip(1).copied().chain(busy.first().map(|first| first + slots));
+    let longest = busy.iter().copied().zip(next).max_by_key(|(from, to)| to - from);
+    let Some((from, to)) = longest.filter(|(from, to)| to - from > least) else { return 0 };
+    let inside = |slot: &usize| (from..to).contains(slot) || (from..to).contains(&(slot + slots));
+    let round = |parts: usize| (0..parts).map(move |part| (part * slots).div_ceil(parts));
+    std::iter::once(1).chain(BINS).flat_map(round).find(inside).unwrap_or(from)
+}
+
+/// A stretch g that stays quiet among n changes at random with a chance of one in a hundred: n (1 − g/s)ⁿ⁻¹ = 0.01.
+fn longest_by_chance(slots: usize, changes: usize) -> usize {
+    let n = changes.max(2) as f64;
+    let share = 1.0 - (0.01 / n).powf(1.0 / (n - 1.0));
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of the slots"
+    )]
+    let slots = (share * slots as f64).ceil() as usize;
+    slots
 }
 
 /// Bins that are tried.
@@ -141,34 +209,49 @@ const BINS: [usize; 6] = [4, 6, 12, 24, 48, 96];
 /// The number of bins under which every other period is likeliest, given the rest.
 pub fn best_bins(history: &History) -> usize {
     let grid = history.grid();
-    let (Some(&first), Some(&last)) = (history.at().first(), history.at().last()) else {
-        return BINS[0];
-    };
-    let periods = (history.period(last) - history.period(first) + 1) as f64;
+    let (_, changes) = ordered(history);
+    let half = periods(&changes) / 2.0;
+    let is_odd = |change: &Placed| change.period.rem_euclid(2) == 1;
     let likelihood = |bins: usize| -> f64 {
-        let mut counts: std::collections::BTreeMap<(bool, usize), Vec<f64>> =
-            std::collections::BTreeMap::new();
-        let odd = |i: usize| history.period(history.at()[i]).rem_euclid(2) == 1;
-        for (i, (order, slot)) in ordered(history).enumerate() {
-            counts.entry((odd(i), order)).or_insert_with(|| vec![0.0; bins])
-                [bin(slot, bins, grid)] += 1.0;
+        let mut counts: BTreeMap<(bool, usize), Vec<f64>> = BTreeMap::new();
+        for change in &changes {
+            let law =
+                counts.entry((is_odd(change), change.order)).or_insert_with(|| vec![0.0; bins]);
+            law[change.bin(bins, grid)] += 1.0;
         }
         // the density seen in the other periods, with half an observation in every bin
-        let of = |(i, (order, slot)): (usize, (usize, usize))| {
-            let seen =
-                counts.get(&(!odd(i), order)).map_or(0.0, |bins| bins[bin(slot, bins.len(), grid)]);
-            ((seen + 0.5) / (periods / 2.0 + 0.5 * bins as f64) * bins as f64).ln()
+        let of = |change: &Placed| {
+            let law = counts.get(&(!is_odd(change), change.order));
+            let seen = law.map_or(0.0, |law| law[change.bin(bins, grid)]);
+            ((seen + 0.5) / (half + 0.5 * bins as f64) * bins as f64).ln()
         };
-        ordered(history).enumerate().map(of).sum()
+        changes.iter().map(of).sum()
     };
     let fits = BINS.into_iter().filter(|&bins| bins <= grid.slots());
     fits.max_by(|&a, &b| likelihood(a).total_cmp(&likelihood(b))).unwrap_or(1)
 }
 
+/// Parts of an interval that are told apart.
+const PIECES: usize = 12;
+
 impl Interval {
     /// E\[misses\] with this many polls at equal steps, the last at the end.
     pub fn misses(&self, polls: usize) -> f64 {
         missed(self.chances.iter().map(|chance| chance / polls as f64)) * polls as f64
+    }
+
+    /// Where polls within it may stand: [`PIECES`] of them if two changes can meet.
+    fn pieces(&self) -> Vec<Self> {
+        let length = self.to - self.from;
+        let possible = self.chances.iter().filter(|&&chance| chance > 0.0).count();
+        let pieces = if possible > 1 { PIECES.min(length) } else { 1 };
+        let edge = |piece: usize| self.from + piece * length / pieces;
+        let piece = |at: usize| {
+            let (from, to) = (edge(at), edge(at + 1));
+            let share = (to - from) as f64 / length as f64;
+            Self { from, to, chances: self.chances.iter().map(|chance| chance * share).collect() }
+        };
+        (0..pieces).map(piece).collect()
     }
 
     /// C t²: the chance that two changes meet in it.
@@ -182,7 +265,9 @@ impl Interval {
 /// E\[(n − 1)⁺\] = E\[n\] − 1 + P(n = 0) of independent changes.
 fn missed(chances: impl Iterator<Item = f64> + Clone) -> f64 {
     let none: f64 = chances.clone().map(|chance| 1.0 - chance.min(1.0)).product();
-    (chances.sum::<f64>() - 1.0 + none).max(0.0)
+    let misses = chances.sum::<f64>() - 1.0 + none;
+    // a chance of 1 that was added up
+    if misses < 1e-12 { 0.0 } else { misses }
 }
 
 /// Whole polls over the intervals, at least one each: one by one to where the misses fall most.
@@ -198,13 +283,13 @@ pub fn condition_one(weights: &[f64], polls: f64) -> Vec<f64> {
 }
 
 /// The ends of intervals as points, and what a stretch from one end to another is expected to miss.
-struct Ends {
+pub(super) struct Ends {
     /// For every interval of two periods: Σ of the chances of each change before it.
     before: Vec<Vec<f64>>,
 }
 
 impl Ends {
-    fn of(intervals: &[Interval]) -> Self {
+    pub(super) fn of(intervals: &[Interval]) -> Self {
         let changes = intervals.first().map_or(0, |interval| interval.chances.len());
         let mut before = vec![vec![0.0; changes]];
         for (at, interval) in intervals.iter().chain(intervals).enumerate() {
@@ -233,17 +318,19 @@ impl Cost for Ends {
 }
 
 /// Gives up ends until only `polls` are left: those whose loss is least, all together.
-fn give_up(intervals: Vec<Interval>, polls: usize) -> Vec<Interval> {
-    let (_, kept) = circle::best(&Ends::of(&intervals), polls);
+fn give_up(intervals: &[Interval], polls: usize) -> Vec<Interval> {
+    let (_, kept) = circle::best(&Ends::of(intervals), polls);
     kept.into_iter().map(|end| intervals[end].clone()).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::super::empirical::{self, Aim};
     use super::super::tests::{HOUR, MINUTE, hourly};
-    use super::*;
-    use crate::{Time, chance};
+    use super::{Strategy, *};
+    use crate::{Span, Time, chance};
 
     fn grid() -> Grid {
         Grid::new(HOUR, MINUTE).unwrap()
@@ -299,7 +386,7 @@ mod tests {
     /// CR-13, Figure 2: three changes that cannot meet need three polls.
     #[test]
     fn cr_13_figure_2() {
-        let model = Model::new(grid(), vec![law(5, 15), law(20, 35), law(40, 50)]);
+        let model = Model::new(grid(), &[law(5, 15), law(20, 35), law(40, 50)]);
         assert_eq!(model.strategy(3), hourly(&[15, 35, 50]));
         assert_eq!(model.strategy(9), hourly(&[15, 35, 50]), "more would gain nothing");
         let misses: f64 = model.intervals().iter().map(|interval| interval.misses(1)).sum();
@@ -307,7 +394,7 @@ mod tests {
     }
 
     fn figure_3() -> Model {
-        Model::new(grid(), vec![law(5, 20), law(10, 35), law(30, 40)])
+        Model::new(grid(), &[law(5, 20), law(10, 35), law(30, 40)])
     }
 
     /// CR-14, Figure 3: polls {10, 20, 30, 35, 40}; miss terms .266667 and .1; five more polls are three and two.
@@ -330,15 +417,15 @@ mod tests {
     /// CR-22: with fewer polls the end whose loss is least goes first.
     #[test]
     fn cr_22_too_few_polls() {
-        let figure_2 = Model::new(grid(), vec![law(5, 15), law(20, 35), law(40, 50)]);
+        let figure_2 = Model::new(grid(), &[law(5, 15), law(20, 35), law(40, 50)]);
         assert_eq!(figure_2.strategy(2).polls().len(), 2);
         let rare: Vec<f64> = law(20, 35).iter().map(|chance| chance * 0.1).collect();
-        let model = Model::new(grid(), vec![law(5, 15), rare, law(40, 50)]);
+        let model = Model::new(grid(), &[law(5, 15), rare, law(40, 50)]);
         // whichever neighbour the rare one joins, the common two stay apart
         let two = model.strategy(2);
         assert!(two == hourly(&[15, 50]) || two == hourly(&[35, 50]), "{two:?}");
         assert_eq!(model.strategy(1).polls().len(), 1);
-        assert_eq!(Model::new(grid(), Vec::new()).strategy(4).polls().len(), 0);
+        assert_eq!(Model::new(grid(), &[]).strategy(4).polls().len(), 0);
     }
 
     /// Changes drawn from laws uniform in bins.
@@ -358,43 +445,74 @@ mod tests {
         changes
     }
 
-    /// CR-17: where densities are uniform in bins, the modelled strategy has at least 97 % of the optimum's recall on
-    /// changes neither has seen. (Where one law lies in the middle of another, first and second change hang together and
-    /// the model, which takes them for independent, can lose 5 %.)
-    #[test]
-    fn cr_17_near_the_optimum() {
-        let worlds: [&[(usize, usize)]; 5] = [
-            &[(5, 15), (20, 35), (40, 50)],
-            &[(5, 20), (10, 35), (30, 40)],
-            &[(0, 30), (20, 50)],
-            &[(10, 30), (10, 30), (40, 55)],
-            &[(0, 40), (25, 60)],
-        ];
-        for (which, laws) in worlds.iter().enumerate() {
-            let (past, future) = (drawn(laws, 0..400, 7), drawn(laws, 400..2_400, 7));
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+        /// CR-17: where densities are uniform in bins, the best strategy by the model has at least 97 % of the optimum's
+        /// recall on changes neither has seen; as printed, where an end is never given up for a poll within, 94 %. Laws
+        /// follow each other, each from and to a later bin than the one before: where one lies in the middle of another,
+        /// first and second change hang together, and the model, which takes them for independent, can lose 5 %.
+        #[test]
+        fn cr_17_near_the_optimum(
+            cuts in prop::collection::btree_set(0usize..=12, 2..7), wide in 1usize..4, polls in 1usize..12, seed in 0u64..1_000,
+        ) {
+            let cuts: Vec<usize> = cuts.into_iter().collect();
+            let wide = wide.min(cuts.len() - 1);
+            let laws: Vec<(usize, usize)> =
+                cuts.iter().zip(&cuts[wide..]).map(|(from, to)| (5 * from, 5 * to)).collect();
+            let (past, future) = (drawn(&laws, 0..400, seed), drawn(&laws, 400..2_400, seed));
             let history = History::new(grid(), &past);
-            for polls in [3, 4, 5, 6, 8, 10, 12] {
-                let modelled =
-                    Model::fitted(&history, 12).strategy(polls).judge(&future).recall().unwrap();
-                let optimal = empirical::optimum(&history, Aim::Recall, polls).unwrap();
-                let optimal = optimal.judge(&future).recall().unwrap();
-                assert!(
-                    modelled >= 0.97 * optimal,
-                    "world {which}, {polls} polls: {modelled} of {optimal}"
-                );
-            }
+            let recall = |strategy: Strategy| strategy.judge(&future).recall().unwrap();
+            let model = Model::fitted(&history, 12);
+            let (printed, modelled) = (recall(model.strategy(polls)), recall(model.optimum(polls)));
+            let optimal = recall(empirical::optimum(&history, Aim::Recall, polls).unwrap());
+            prop_assert!(modelled >= 0.97 * optimal, "{laws:?}, {polls} polls: {modelled} of {optimal}");
+            prop_assert!(printed >= 0.94 * optimal, "as printed, {laws:?}, {polls} polls: {printed} of {optimal}");
         }
+    }
+
+    /// CR-15: a change that may happen on either side of the hour is one change, polled once, at the end of its interval.
+    #[test]
+    fn cr_15_an_interval_over_the_hour_has_one_poll() {
+        let about_the_hour = |slot: usize| if !(6..=55).contains(&slot) { 0.1 } else { 0.0 };
+        let model = Model::new(grid(), &[(0..60).map(about_the_hour).collect()]);
+        assert_eq!(model.intervals().len(), 1);
+        assert_eq!(model.strategy(4), hourly(&[5]));
+        let changes: Vec<Time> = (1..200u64)
+            .map(|hour| i64::try_from(hour * 3_600 + chance::draw(3, [hour]) % 600).unwrap() - 299)
+            .map(Time::from_secs)
+            .collect();
+        let fitted = Model::fitted(&History::new(grid(), &changes), 12);
+        assert_eq!(fitted.strategy(4), hourly(&[5]));
+        assert!(fitted.chances.len() == 1, "never two in an hour");
+    }
+
+    /// The first slot of a period ends the one before: a change on the hour is the last of that hour.
+    #[test]
+    fn cr_21_a_change_on_the_hour_ends_it() {
+        let mut changes = drawn(&[(0, 30), (30, 59)], 0..1_000, 5);
+        changes.extend((1..=1_000).map(|hour| Time::from_secs(hour * 3_600)));
+        let (start, placed) = ordered(&History::new(grid(), &changes));
+        assert_eq!(start, 0);
+        let orders: Vec<usize> = placed.iter().map(|change| change.order).collect();
+        assert!(orders.chunks(3).all(|hour| hour == [0, 1, 2]), "{orders:?}");
+    }
+
+    /// A day in seconds with a change a minute: laws by slot would need hundreds of megabytes.
+    #[test]
+    fn a_fine_grid_is_no_more_work() {
+        let grid = Grid::new(Span::DAY.times(7), Span::from_secs(1)).unwrap();
+        let changes: Vec<Time> = (0..40_000).map(|n| Time::from_secs(n * 61)).collect();
+        let history = History::new(grid, &changes);
+        assert_eq!(Model::fitted(&history, best_bins(&history)).strategy(24).polls().len(), 24);
     }
 
     #[test]
     fn bins_are_as_fine_as_the_history_bears() {
         let sharp = History::new(grid(), &drawn(&[(5, 7), (40, 42)], 0..200, 3));
-        let vague = History::new(grid(), &drawn(&[(0, 60)], 0..40, 3));
-        assert!(
-            best_bins(&sharp) >= 24 && best_bins(&vague) <= 12,
-            "{} {}",
-            best_bins(&sharp),
-            best_bins(&vague)
-        );
+        assert!(best_bins(&sharp) >= 24, "{}", best_bins(&sharp));
+        let vague = |seed| best_bins(&History::new(grid(), &drawn(&[(0, 60)], 0..200, seed)));
+        let coarse = (0..20).filter(|&seed| vague(seed) <= 6).count();
+        assert!(coarse >= 14, "{coarse} of 20");
     }
 }

@@ -80,7 +80,7 @@ mod tests {
                 .iter()
                 .map(|history| {
                     let costed = Costed::new(history, &Objective::mixed(history.grid().slots(), 0.5)).unwrap();
-                    circle::curve(&costed.cost, 14)
+                    (1..=14).map(|polls| circle::best(&costed.cost, polls).0).collect()
                 })
                 .collect();
             let polls = split(3, 1, total, |source, polls| curves[source][polls - 1]);

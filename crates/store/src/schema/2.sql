@@ -2,6 +2,7 @@
 CREATE TABLE look (
     source INTEGER NOT NULL REFERENCES source,
     at INTEGER NOT NULL,
+    updated INTEGER NOT NULL, -- objects that had changed and stayed
     PRIMARY KEY (source, at)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE spell (

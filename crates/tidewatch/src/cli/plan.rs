@@ -5,15 +5,15 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use dynamics::profile::{Evidence, Found};
+use dynamics::profile::Evidence;
 use lab::figure::{self, Chart, Series};
 use lab::timing::{self, Answer, Question, Versus};
 use lab::trace::{Kinds, Trace};
 use schedule::polling_times::empirical;
-use schedule::polling_times::history::{Grid, History};
-use schedule::polling_times::split::split;
+use schedule::polling_times::history::Grid;
+use schedule::polling_times::learned::Look;
 use schedule::spec::Mistake;
-use schedule::{Entry, Event, Span, Time, Verdict};
+use schedule::{Entry, Event, Span, Time};
 use serde::Serialize;
 use store::{Kind, Reader};
 
@@ -67,10 +67,11 @@ pub(crate) struct Moments {
     /// Polls per period for all sources of the trace together, shared out where they gain most; needs `--period`
     #[arg(long, value_name = "N", requires = "trace", requires = "period", conflicts_with_all = ["only", "polls"])]
     total: Option<u32>,
-    /// How to plan: `empirical`, `modelled`, `profile` or `uniform` (polls of the store are always planned by their profile)
+    /// How to plan: `empirical`, `modelled`, `profile` or `uniform` (polls of the store are planned by their profile or evenly)
     #[arg(long, value_name = "METHOD", default_value = "empirical")]
     method: String,
-    /// What for: `recall`, `delay` or `mixed` (a miss is as bad as half a period's delay)
+    /// What for: `recall`, `delay`, `mixed` (a miss is as bad as half a period's delay) or a number (as so many periods');
+    /// `modelled` knows recall only
     #[arg(long, value_name = "AIM", default_value = "mixed")]
     aim: String,
     /// Draw when the source changes and when it is polled into this SVG file
@@ -126,15 +127,21 @@ impl Moments {
                 return Err(Failure::Asked(problem.to_owned()));
             }
         };
-        if let (Some(path), Some(first)) = (&self.plot, plans.first()) {
+        let drawn = self.plot.as_ref().zip(plans.first());
+        if let Some((path, first)) = drawn {
             draw(first, path)?;
         }
         voice.result(&plans, || match plans.as_slice() {
             [one] => describe(one),
             many => overview(many),
         })?;
-        if let Some(path) = &self.plot {
-            voice.remark(&format!("drew {}", path.display()));
+        if let Some((path, first)) = drawn {
+            let of = if plans.len() > 1 {
+                format!(", of {}", short(&first.source))
+            } else {
+                String::new()
+            };
+            voice.remark(&format!("drew {}{of}", path.display()));
         }
         Ok(())
     }
@@ -145,17 +152,6 @@ impl Moments {
         question: &Question,
         voice: Voice,
     ) -> Result<Vec<Planned>, Failure> {
-        let changes = |at: usize| -> Vec<Time> {
-            let kinds = Kinds::default();
-            let mut times: Vec<i64> = trace
-                .updates(at)
-                .iter()
-                .filter(|(_, kind)| kinds.has(*kind))
-                .map(|&(t, _)| t)
-                .collect();
-            times.dedup();
-            times.into_iter().map(Time::from_secs).collect()
-        };
         let wanted: Vec<usize> = (0..trace.sources.len())
             .filter(|&at| self.only.is_none_or(|id| trace.sources[at].id == id))
             .collect();
@@ -164,21 +160,16 @@ impl Moments {
         }
         let polls = match self.total {
             None => vec![question.polls; wanted.len()],
-            Some(total) => share(
-                &wanted.iter().map(|&at| changes(at)).collect::<Vec<_>>(),
-                total as usize,
-                question,
-            )?,
+            Some(total) => share(trace, &wanted, total as usize, question)?,
         };
+        let asked: Vec<(Vec<Time>, usize)> =
+            wanted.iter().map(|&at| trace.changes(at, Kinds::default())).zip(polls).collect();
         let bar = voice.progress(wanted.len() as u64, "planning");
-        let plans = wanted.iter().zip(polls).map(|(&at, polls)| {
-            bar.inc(1);
-            let answer = timing::from_changes(&changes(at), &Question { polls, ..*question })?;
-            Ok(Planned { source: trace.sources[at].id.to_string(), answer })
-        });
-        let plans = plans.collect::<Result<_, Failure>>();
+        let answers = timing::from_many(&asked, question, &|| bar.inc(1));
         bar.finish_and_clear();
-        plans
+        let name = |at: usize| trace.sources[at].id.to_string();
+        let planned = |(&at, answer)| Planned { source: name(at), answer };
+        Ok(wanted.iter().zip(answers?).map(planned).collect())
     }
 
     /// From the polls in the journal.
@@ -202,50 +193,35 @@ fn evidence(reader: &Reader, source: store::SourceId) -> Result<Vec<Evidence>, F
         for row in page.iter().filter(|row| row.kind == Kind::Heard) {
             for entry in journal::entries(row).map_err(anyhow::Error::from)? {
                 let Entry::Event(Event::Heard(heard)) = entry else { continue };
-                let found = match heard.verdict {
-                    Verdict::Same => Found::Nothing,
-                    Verdict::Changed => Found::Something,
-                    Verdict::First | Verdict::Unreadable | Verdict::Lost => continue,
-                };
-                let secs = |t: Time| t.micros() as f64 / 1e6;
-                seen.extend(heard.since.map(|since| Evidence {
-                    from: secs(since),
-                    to: secs(heard.sent),
-                    found,
-                }));
+                seen.extend(Look::of(&heard));
             }
         }
     }
-    seen.reverse();
-    Ok(seen)
+    Ok(seen.iter().rev().flat_map(Look::evidence).collect())
 }
 
 /// Polls for each source, one budget for all.
-fn share(sources: &[Vec<Time>], total: usize, question: &Question) -> Result<Vec<usize>, Failure> {
-    if total < sources.len() {
+fn share(
+    trace: &Trace,
+    wanted: &[usize],
+    total: usize,
+    question: &Question,
+) -> Result<Vec<usize>, Failure> {
+    if total < wanted.len() {
         return Err(Failure::Asked(format!(
             "{} need a poll each; `--total {total}` is too little",
-            counted(sources.len(), "source")
+            counted(wanted.len(), "source")
         )));
     }
     let period = question.period.unwrap_or(Span::DAY);
-    // as fine as the question, but no finer than the split needs
-    let coarse = Span::from_micros(period.micros() / 96);
-    let step = question.grid.unwrap_or_else(|| Grid::reasonable(period)).max(coarse);
-    let grid = Grid::new(period, step).or_else(|_| Grid::new(period, Grid::reasonable(period)))?;
-    let most = total - sources.len() + 2;
-    let curve = |changes: &Vec<Time>| {
-        empirical::curve(&History::new(grid, changes), question.aim, most.min(grid.slots()))
+    let grid = Grid::new(period, question.grid.unwrap_or_else(|| Grid::reasonable(period)))?;
+    let known = |&at: &usize| {
+        let (from, to) = trace.watched(at);
+        let watched = Span::from_secs(to.saturating_sub(from));
+        (trace.changes(at, Kinds::default()), watched.secs() / period.secs())
     };
-    let curves: Vec<Vec<f64>> = sources.iter().map(curve).collect::<Result<_, Mistake>>()?;
-    let cost = |at: usize, polls: usize| {
-        let curve = &curves[at];
-        let last = sources[at].last().zip(sources[at].first());
-        let periods =
-            last.map_or(1.0, |(last, first)| (*last - *first).secs() / period.secs()).max(1.0);
-        curve.get(polls - 1).or(curve.last()).copied().unwrap_or(0.0) / periods
-    };
-    Ok(split(sources.len(), 1, total, cost))
+    let sources: Vec<(Vec<Time>, f64)> = wanted.iter().map(known).collect();
+    Ok(empirical::shared(grid, &sources, question.aim, total)?)
 }
 
 fn read_times(file: &PathBuf) -> Result<Vec<Time>, Failure> {
@@ -320,7 +296,8 @@ fn describe(plan: &Planned) -> String {
             delay(choice.held_out),
         ]);
     }
-    let note = "Held out: planned from the first 60 % of the time, judged on the rest. Uniform: even polls, mean over offsets.";
+    let note = "Held out: planned from the first 60 % of the time, judged on the rest; – where these show another period. \
+                Uniform: even polls, mean over offsets.";
     format!("{facts}\n{choices}\n{note}")
 }
 
@@ -345,11 +322,7 @@ fn overview(plans: &[Planned]) -> String {
         "delay, held out",
     ]);
     for Planned { source, answer } in plans {
-        let choice = answer
-            .choices
-            .iter()
-            .find(|choice| choice.polls >= answer.at.len())
-            .or(answer.choices.last());
+        let choice = answer.choices.iter().find(|choice| choice.polls == answer.polls);
         let held_out = choice.and_then(|choice| choice.held_out);
         table.add_row([
             source.clone(),

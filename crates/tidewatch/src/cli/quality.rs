@@ -15,7 +15,6 @@ use lab::listing::Listing;
 use schedule::Span;
 
 use super::place::{Place, find};
-use super::table::counted;
 use super::{Failure, Voice};
 use crate::words::seconds::PER_DAY;
 
@@ -68,8 +67,11 @@ struct Which {
 struct Mirrored {
     listing: Listing,
     category: Option<u32>,
-    /// The last look, in seconds.
+    /// The first look and the last, in seconds.
+    first: i64,
     last: i64,
+    /// How often an object changed and stayed, where versions are known.
+    updates: Option<u64>,
     /// Time in days.
     forecaster: Forecaster,
     /// Live: the clock goes on.
@@ -78,7 +80,7 @@ struct Mirrored {
 
 impl Which {
     fn mirrored(&self) -> Result<Mirrored, Failure> {
-        let (listing, looks) = match (&self.source, &self.trace) {
+        let (listing, looks, updates) = match (&self.source, &self.trace) {
             (Some(name), _) => {
                 let (_, reader) = self.place.reader()?;
                 let source = find(&reader, name)?;
@@ -90,7 +92,7 @@ impl Which {
                         source.id.0
                     )));
                 }
-                (listing, looks)
+                (listing, looks, Some(reader.updates(source.id)?))
             }
             (None, dir) => {
                 let dir = dir.clone().unwrap_or_default();
@@ -105,7 +107,7 @@ impl Which {
                     }
                 };
                 let looks = listing.moments(listing.start, step);
-                (listing, looks)
+                (listing, looks, None)
             }
         };
         let category = match &self.category {
@@ -116,8 +118,10 @@ impl Which {
         listing.replay(&looks, category, |at, items| {
             forecaster.look(at as f64 / PER_DAY, items);
         });
+        let first = looks.first().copied().unwrap_or(listing.start);
         let last = looks.last().copied().unwrap_or(listing.end);
-        Ok(Mirrored { listing, category, last, forecaster, live: self.source.is_some() })
+        let live = self.source.is_some();
+        Ok(Mirrored { listing, category, first, last, updates, forecaster, live })
     }
 }
 
@@ -144,8 +148,8 @@ fn no_category(listing: &Listing, name: &str) -> Failure {
     known.sort_unstable();
     let some = known.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     Failure::Asked(format!(
-        "no object is of category `{name}`; of {} some are {some}",
-        counted(known.len(), "category").replace("categorys", "categories")
+        "no object is of category `{name}`; of {} categories some are {some}",
+        known.len()
     ))
 }
 

@@ -25,7 +25,7 @@ use super::register::{Register, Watched};
 use super::trouble::Trouble;
 use super::{Inbox, Message};
 use crate::clock::Clock;
-use crate::collection::{Mirrors, Object};
+use crate::collection::{Mirror, Mirrors, Object};
 use crate::config::Config;
 use crate::journal::{Heard, Row, micros, source_id, time, verdict_word};
 use crate::push::Sink;
@@ -328,7 +328,7 @@ impl Core {
         let watched = self.register.get(source).filter(|watched| watched.edits == edits);
         let state = watched.map(|watched| watched.state.clone()).unwrap_or_default();
         let (verdict, note) = match &found {
-            Found::Same => (Verdict::Same, None),
+            Found::Same(_) => (Verdict::Same, None),
             Found::New(new) if state.fingerprint.is_none() => {
                 (Verdict::First, new.reading.title.clone())
             }
@@ -357,7 +357,7 @@ impl Core {
                 let state = next_state(state, now, &heard, &found, answer.as_ref(), &record);
                 if let Some(watched) = self.register.get_mut(source) {
                     watched.state = state.clone();
-                    if let (Some(answer), Found::New(_) | Found::Same) = (&answer, &found) {
+                    if let (Some(answer), Found::New(_) | Found::Same(_)) = (&answer, &found) {
                         watched.validated =
                             (answer.url.as_str() != watched.url).then(|| answer.url.clone());
                     }
@@ -367,7 +367,7 @@ impl Core {
                         let look = new.objects.take().map(Look::Objects);
                         (Some(as_version(*new)), look)
                     }
-                    Found::Same => (None, Some(Look::Same)),
+                    Found::Same(objects) => (None, Some(objects.map_or(Look::Same, Look::Objects))),
                     _ => (None, None),
                 };
                 let look = look.filter(|_| objects.is_some());
@@ -390,16 +390,8 @@ impl Core {
         objects: &Objects,
         look: &Look,
     ) -> Option<(Span, Time)> {
-        let mirror = match self.mirrors.of(self.store.read(), source) {
-            Ok(mirror) => mirror,
-            Err(why) => {
-                tracing::warn!(
-                    "what collection s_{} listed cannot be read: {why}",
-                    source_id(source).0
-                );
-                return None;
-            }
-        };
+        let target = objects.target.as_ref()?;
+        let mirror = self.mirror(source)?;
         match look {
             Look::Same => {
                 mirror.same(now);
@@ -416,8 +408,20 @@ impl Core {
                 mirror.look(now, &listed);
             }
         }
-        let wait = mirror.wait(objects.target.as_ref()?);
+        let wait = mirror.wait(target);
         Some((wait, now + wait))
+    }
+
+    /// What is known of a collection; nothing if it cannot be read, which is said.
+    pub(super) fn mirror(&mut self, source: SourceIx) -> Option<&mut Mirror> {
+        let mirror = self.mirrors.of(self.store.read(), source);
+        let unread = |why: &store::Error| {
+            tracing::warn!(
+                "what collection s_{} listed cannot be read: {why}",
+                source_id(source).0
+            );
+        };
+        mirror.inspect_err(unread).ok()
     }
 
     /// What subscribers are told of it.
@@ -447,10 +451,10 @@ impl Core {
                 let estimate = estimate(belief, self.memory.missed_between(heard));
                 Some(subject.new_version(new, watched.state.version, estimate))
             }
-            Found::New(_) | Found::Same if was_gone || failures >= FAILING => {
+            Found::New(_) | Found::Same(_) if was_gone || failures >= FAILING => {
                 Some(subject.turn("source.back", "it can be read again"))
             }
-            Found::New(_) | Found::Same => None,
+            Found::New(_) | Found::Same(_) => None,
             Found::Unreadable(why) | Found::Nothing(why) => {
                 let is_gone =
                     answer.is_some_and(|answer| matches!(answer.outcome, Outcome::Gone { .. }));
@@ -704,7 +708,7 @@ fn next_state(
         failures: before.failures + 1,
         ..before
     };
-    if let Found::Same | Found::New(_) = found {
+    if let Found::Same(_) | Found::New(_) = found {
         (state.seen_at, state.failures) = (sent, 0);
     }
     let validators = match answer.map(|answer| &answer.outcome) {
@@ -712,7 +716,7 @@ fn next_state(
         Some(Outcome::NotModified(validators)) => Some(validators.clone()),
         _ => None,
     };
-    if let (Some(validators), Found::Same | Found::New(_)) = (validators, found) {
+    if let (Some(validators), Found::Same(_) | Found::New(_)) = (validators, found) {
         (state.etag, state.last_modified) = (validators.etag, validators.last_modified);
     }
     if let Found::New(new) = found {

@@ -59,8 +59,8 @@ pub struct Finished {
 
 /// What was read.
 pub enum Found {
-    /// The copy is what the source is.
-    Same,
+    /// The copy is what the source is; the objects it lists, where they were read (a rule may not see all of them).
+    Same(Option<Vec<Listed>>),
     /// Something new, or the first thing ever.
     New(Box<New>),
     /// There is something, but nothing to compare: why.
@@ -149,7 +149,7 @@ async fn poll(errand: Errand, tools: Arc<Tools>) -> (Answer, Found) {
     let found = match take_response(&mut answer) {
         Some(response) => read(errand, response, tools).await,
         None => match &answer.outcome {
-            Outcome::NotModified(_) => Found::Same,
+            Outcome::NotModified(_) => Found::Same(None),
             Outcome::Unreachable(_) | Outcome::Busy { .. } => {
                 Found::Nothing(answer.outcome.to_string())
             }
@@ -184,9 +184,6 @@ fn compare(errand: &Errand, response: Response, tools: &Tools) -> Found {
         Ok(reading) => reading,
         Err(why) => return Found::Unreadable(why.to_string()),
     };
-    if errand.fingerprint.as_ref() == Some(&reading.fingerprint) {
-        return Found::Same;
-    }
     let objects = errand.watch.objects.as_ref();
     let objects =
         objects.map(|objects| objects.items.read(&response.body, content_type, &tools.limits));
@@ -194,6 +191,9 @@ fn compare(errand: &Errand, response: Response, tools: &Tools) -> Found {
         Ok(objects) => objects,
         Err(why) => return Found::Unreadable(why.to_string()),
     };
+    if errand.fingerprint.as_ref() == Some(&reading.fingerprint) {
+        return Found::Same(objects);
+    }
     let before = match errand.version.filter(|_| errand.fingerprint.is_some()) {
         None => None,
         // a version whose text was dropped can still be told apart, but not shown

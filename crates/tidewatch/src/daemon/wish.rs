@@ -13,7 +13,7 @@ use store::{Added, Batch, HostId, NewSource, SiteId, Source, SourceId, State};
 
 use super::core::Core;
 use crate::journal::{Row, host_ix, micros, site_ix, source_id, source_ix};
-use crate::source::Wanted;
+use crate::source::{Spec, Wanted};
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -128,16 +128,36 @@ impl Core {
             let added = self.store.commit(|batch| -> store::Result<Vec<Option<Added>>> {
                 drafts.iter().map(|draft| draft.write(batch, now, origin)).collect()
             })?;
+            let mut entered = Vec::new();
             for (draft, added) in drafts.iter().zip(added) {
                 let added = added.with_context(|| format!("{} is no longer watched", draft.url))?;
                 if let Added::As { source, site, host } = added {
                     self.memory.books.n += 1;
                     self.enter(now, source_ix(source), draft.facts(site, host), draft.every)?;
+                    entered.push(source_ix(source));
                 }
                 all.push(added);
             }
+            self.pin_targets(now, &entered)?;
         }
         Ok(all)
+    }
+
+    /// Collections that were edited keep the moment at which their quality is foretold to reach its target.
+    fn pin_targets(&mut self, now: Time, entered: &[SourceIx]) -> anyhow::Result<()> {
+        for &source in entered {
+            let objects = self.register.get(source).and_then(|w| w.watch.objects.as_ref());
+            let Some(target) = objects.and_then(|objects| objects.target.clone()) else { continue };
+            let Some(mirror) = self.mirror(source) else { continue };
+            let Some(last) = mirror.last() else { continue };
+            let (every, due) = (mirror.wait(&target), last + mirror.wait(&target));
+            self.store.commit(|batch| {
+                batch.append(&Row::due(now, source, every, due).as_entry()).map(|_| ())
+            })?;
+            self.memory.books.n += 1;
+            self.memory.tell(now, Event::Pinned(source, every, Pin::Target(due)));
+        }
+        Ok(())
     }
 
     fn enter(
@@ -212,9 +232,17 @@ impl Draft {
 
     /// Another rule means another baseline: the next look is a first one.
     fn keeps_rule(&self) -> bool {
-        let spec = |text: &str| crate::source::Spec::from_text(text).ok();
-        let before = self.edits.as_ref().and_then(|before| spec(&before.spec));
-        before.zip(spec(&self.spec)).is_some_and(|(before, now)| before.reads_like(&now))
+        self.compares(Spec::reads_like)
+    }
+
+    /// Other objects, or other names for them: what was listed before cannot be compared with what comes.
+    fn keeps_objects(&self) -> bool {
+        self.compares(Spec::lists_like)
+    }
+
+    fn compares(&self, like: impl Fn(&Spec, &Spec) -> bool) -> bool {
+        let before = self.edits.as_ref().and_then(|before| Spec::from_text(&before.spec).ok());
+        before.zip(Spec::from_text(&self.spec).ok()).is_some_and(|(a, b)| like(&a, &b))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "importance is at most a million")]
@@ -252,6 +280,8 @@ impl Draft {
         if let Some(Added::As { source, site, host }) = added {
             if let Some(before) = self.edits.as_ref().filter(|_| !self.keeps_rule()) {
                 batch.set_state(source, &without_baseline(&before.state))?;
+            }
+            if self.edits.is_some() && !self.keeps_objects() {
                 batch.forget_looks(source)?;
             }
             let facts = self.facts(site, host);

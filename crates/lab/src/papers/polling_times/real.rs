@@ -8,8 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use schedule::polling_times::empirical::{self, Aim};
-use schedule::polling_times::history::{Grid, History};
-use schedule::polling_times::split::split;
+use schedule::polling_times::history::Grid;
 use schedule::polling_times::{Judged, Method, Strategy};
 use schedule::{Span, Time};
 
@@ -28,6 +27,8 @@ pub struct Source {
     pub name: String,
     /// Its period.
     pub period: Span,
+    /// Periods it was watched for until the first 60 % of its time were over.
+    pub watched: f64,
     /// The first 60 % of its time.
     pub past: Vec<Time>,
     /// The rest.
@@ -52,28 +53,20 @@ fn grid(period: Span) -> Result<Grid, Failure> {
 
 /// The sources of a trace that have a rhythm, and how many have none or too few changes.
 pub fn sources(trace: &Trace) -> (Vec<Source>, usize) {
-    let kinds = Kinds::default();
     let one = |at: usize| {
-        let mut times: Vec<i64> = trace
-            .updates(at)
-            .iter()
-            .filter(|(_, kind)| kinds.has(*kind))
-            .map(|&(t, _)| t)
-            .collect();
-        times.dedup();
-        let cut = times.first()? + (times.last()? - times.first()?) * 6 / 10;
-        let (past, future) = times.split_at(times.partition_point(|&t| t <= cut));
+        let changes = trace.changes(at, Kinds::default());
+        let (past, future) = timing::cut(&changes);
         if past.len() < FEWEST || future.len() < FEWEST {
             return None;
         }
-        let of =
-            |times: &[i64]| -> Vec<Time> { times.iter().map(|&t| Time::from_secs(t)).collect() };
-        let (past, future) = (of(past), of(future));
-        let period = Span::from_secs_f64(timing::rhythm_of(&past)?.profile.period());
+        let period = Span::from_secs_f64(timing::rhythm_of(past)?.profile.period());
         let source = trace.sources[at];
         let site = trace.sites.iter().find(|site| site.id == source.site);
         let name = site.and_then(|site| site.name.clone()).unwrap_or_default();
-        Some(Source { id: source.id, name, period, past, future })
+        let since = past.first()?.min(&Time::from_secs(trace.watched(at).0)).to_owned();
+        let watched = (*past.last()? - since).secs() / period.secs();
+        let (past, future) = (past.to_vec(), future.to_vec());
+        Some(Source { id: source.id, name, period, watched, past, future })
     };
     let found: Vec<Source> = (0..trace.sources.len()).into_par_iter().filter_map(one).collect();
     let without = trace.sources.len() - found.len();
@@ -92,7 +85,7 @@ pub struct Trial {
 
 /// Plans from the past and judges on the future.
 pub fn trial(source: &Source, method: Method, aim: Aim, polls: usize) -> Result<Trial, Failure> {
-    let (strategy, _) = method.plan(grid(source.period)?, &source.past, aim, polls)?;
+    let strategy = method.plan(grid(source.period)?, &source.past, aim, polls)?;
     let (planned, even) =
         (strategy.judge(&source.future), timing::even(source.period, polls, &source.future));
     Ok(Trial { planned, even, ratio: ratio(source, &strategy, polls) })
@@ -105,7 +98,8 @@ fn ratio(source: &Source, strategy: &Strategy, polls: usize) -> (f64, [f64; 2]) 
         .future
         .chunk_by(|a, b| number(a) == number(b))
         .map(|one| {
-            (strategy.judge(one).waited, timing::even(source.period, polls, one).waited / 12.0)
+            let even = timing::even(source.period, polls, one).delay().unwrap_or(0.0);
+            (strategy.judge(one).waited, even * one.len() as f64)
         })
         .collect();
     let over = |sums: (f64, f64)| sums.0 / sums.1.max(f64::MIN_POSITIVE);
@@ -143,62 +137,69 @@ pub(super) fn report(
         trace.sources.len(),
         PERIODS.map(|(name, length, _)| count(name, length)).join(", "),
     ));
+    let mut all = Vec::new();
     for (name, length, _) in PERIODS {
         let these: Vec<&Source> =
             sources.iter().filter(|s| s.period == Span::from_secs(length)).collect();
         if !these.is_empty() {
             tick(&format!("{name} sources"));
-            class(report, name, &these)?;
+            all.push((name, class(report, name, &these)?));
         }
     }
+    at_two_polls(report, &all)?;
     tick("one budget");
     one_budget(report, &sources)
 }
 
-fn class(report: &mut Report, name: &str, sources: &[&Source]) -> Result<(), Failure> {
+/// What is compared with even polls.
+const PLANS: [(&str, Method, Option<Aim>); 4] = [
+    ("empirical", Method::Empirical, None),
+    ("empirical, for recall alone", Method::Empirical, Some(Aim::Recall)),
+    ("modelled", Method::Modelled, None),
+    ("profile", Method::Profile, None),
+];
+
+/// Trials of every source of a class, one list for each of [`PLANS`].
+type Trials = Vec<Vec<Trial>>;
+
+/// A class of sources; its trials at two polls a period.
+fn class(report: &mut Report, name: &str, sources: &[&Source]) -> Result<Trials, Failure> {
     report.heading(&format!("{name} sources"));
     let unit = match name {
         "hourly" => "polls per hour",
         "daily" => "polls per day",
         _ => "polls per week",
     };
-    let methods = [
-        ("empirical", Method::Empirical),
-        ("modelled", Method::Modelled),
-        ("profile", Method::Profile),
-    ];
     let line = |name: &str| Series { name: name.to_owned(), points: Vec::new() };
-    let mut recall: Vec<Series> =
-        methods.iter().map(|(name, _)| line(name)).chain([line("uniform")]).collect();
-    let mut delay: Vec<Series> = methods.iter().map(|(name, _)| line(name)).collect();
-    let mut rows = Vec::new();
+    let mut delay: Vec<Series> = PLANS.iter().map(|(name, ..)| line(name)).collect();
+    let mut recall: Vec<Series> = delay.iter().cloned().chain([line("uniform")]).collect();
+    let (mut rows, mut two) = (Vec::new(), Vec::new());
     for polls in POLLS {
-        let mut row = vec![polls.to_string()];
-        for (at, &(_, method)) in methods.iter().enumerate() {
-            let trials: Vec<Trial> = sources
-                .par_iter()
-                .map(|source| trial(source, method, Aim::default(), polls))
-                .collect::<Result<_, _>>()?;
-            let average = |of: &dyn Fn(&Trial) -> Option<f64>| {
-                mean(trials.iter().filter_map(of)).unwrap_or(f64::NAN)
-            };
-            let (planned, even) = (average(&|t| t.planned.recall()), average(&|t| t.even.recall()));
-            let ratio = average(&|t| Some(t.ratio.0));
+        let trials: Trials = PLANS
+            .iter()
+            .map(|&(_, method, aim)| {
+                let one = |source: &&Source| trial(source, method, aim.unwrap_or_default(), polls);
+                sources.par_iter().map(one).collect::<Result<_, _>>()
+            })
+            .collect::<Result<_, Failure>>()?;
+        let even = average(&trials[0], &|t| t.even.recall());
+        recall[PLANS.len()].points.push((polls as f64, even));
+        let mut row = vec![polls.to_string(), format!("{even:.3}")];
+        for (at, trials) in trials.iter().enumerate() {
+            let (planned, ratio) =
+                (average(trials, &|t| t.planned.recall()), average(trials, &|t| Some(t.ratio.0)));
             let mut ratios: Vec<f64> = trials.iter().map(|t| t.ratio.0).collect();
             ratios.sort_by(f64::total_cmp);
             recall[at].points.push((polls as f64, planned));
             delay[at].points.push((polls as f64, ratio));
-            if at == 0 {
-                recall[methods.len()].points.push((polls as f64, even));
-                row.push(format!("{even:.3}"));
-            }
             row.push(format!("{planned:.3}"));
             row.push(format!("{ratio:.3} ({:.3})", ratios[ratios.len() / 2]));
-            if at == 0 && polls == 2 {
-                per_source(report, name, sources, &trials)?;
-            }
         }
         rows.push(row);
+        if polls == 2 {
+            per_source(report, name, sources, &trials[0])?;
+            two = trials;
+        }
     }
     report.chart(
         &format!("{name}-recall"),
@@ -228,9 +229,56 @@ fn class(report: &mut Report, name: &str, sources: &[&Source]) -> Result<(), Fai
     );
     report.table(
         &format!("{name}-summary"),
-        &[unit, "recall, even", "empirical", "delay", "modelled", "delay", "profile", "delay"],
+        &[
+            unit,
+            "recall, even",
+            "empirical",
+            "delay",
+            "for recall alone",
+            "delay",
+            "modelled",
+            "delay",
+            "profile",
+            "delay",
+        ],
         &rows,
     )?;
+    Ok(two)
+}
+
+fn average(trials: &[Trial], of: &dyn Fn(&Trial) -> Option<f64>) -> f64 {
+    mean(trials.iter().filter_map(of)).unwrap_or(f64::NAN)
+}
+
+/// Every class at two polls a period, and what CR-19 says of them.
+fn at_two_polls(report: &mut Report, classes: &[(&str, Trials)]) -> Result<(), Failure> {
+    report.heading("All sources at two polls a period");
+    let row = |name: &str, classes: &[&Trials]| -> Vec<String> {
+        let all = |at: usize, of: &dyn Fn(&Trial) -> Option<f64>| {
+            mean(classes.iter().flat_map(|trials| &trials[at]).filter_map(of)).unwrap_or(f64::NAN)
+        };
+        let sources = classes.iter().map(|trials| trials[0].len()).sum::<usize>();
+        let recall = |at| format!("{:.3}", all(at, &|t| t.planned.recall()));
+        let delay = |at| format!("{:.3}", all(at, &|t| Some(t.ratio.0)));
+        let even = format!("{:.3}", all(0, &|t| t.even.recall()));
+        vec![name.to_owned(), sources.to_string(), even, recall(0), delay(0), recall(1), delay(1)]
+    };
+    let mut rows: Vec<Vec<String>> =
+        classes.iter().map(|(name, trials)| row(name, &[trials])).collect();
+    rows.push(row("all", &classes.iter().map(|(_, trials)| trials).collect::<Vec<_>>()));
+    report.table(
+        "two-polls",
+        &["", "sources", "recall, even", "empirical", "delay", "for recall alone", "delay"],
+        &rows,
+    )?;
+    let trials = |at: usize| classes.iter().flat_map(move |(_, trials)| &trials[at]);
+    let quicker = |at: usize| trials(at).filter(|t| t.ratio.0 < 1.0).count();
+    report.say(&format!(
+        "\"In many cases\" plans for recall alone also lower the delay (CR-19): here on {} of {} sources; plans for both on {}.",
+        quicker(1),
+        trials(0).count(),
+        quicker(0),
+    ));
     Ok(())
 }
 
@@ -286,9 +334,8 @@ fn per_source(
     Ok(())
 }
 
-/// Polls a day for each daily source, and the most that one may be given.
+/// Polls a day for each daily source.
 const EACH: usize = 4;
-const MOST: usize = 16;
 
 /// Four polls a day for each daily source, shared out evenly or where they gain most.
 fn one_budget(report: &mut Report, sources: &[Source]) -> Result<(), Failure> {
@@ -297,41 +344,18 @@ fn one_budget(report: &mut Report, sources: &[Source]) -> Result<(), Failure> {
         return Ok(());
     }
     report.heading("One budget for all daily sources");
-    let curve = |source: &&Source| -> Result<Vec<f64>, Failure> {
-        let newest = &source.past[source.past.len().saturating_sub(500)..];
-        let history = History::new(Grid::new(Span::DAY, Span::from_secs(900))?, newest);
-        let periods = newest
-            .last()
-            .zip(newest.first())
-            .map_or(1.0, |(last, first)| (*last - *first).secs() / 86_400.0)
-            .max(1.0);
-        let costs = empirical::curve(&history, Aim::default(), MOST)?;
-        Ok(costs.into_iter().map(|cost| cost / periods).collect())
-    };
-    let curves: Vec<Vec<f64>> = daily.par_iter().map(curve).collect::<Result<_, _>>()?;
-    let shared =
-        split(daily.len(), 1, EACH * daily.len(), |at, polls| curves[at][polls.min(MOST) - 1]);
+    let known: Vec<(Vec<Time>, f64)> =
+        daily.iter().map(|source| (source.past.clone(), source.watched)).collect();
+    let shared = empirical::shared(grid(Span::DAY)?, &known, Aim::default(), EACH * daily.len())?;
     let judged = |polls: &[usize]| -> Result<(Judged, Judged), Failure> {
         let one = |(source, &polls): (&&Source, &usize)| -> Result<(Judged, Judged), Failure> {
-            let (strategy, _) = Method::Empirical.plan(
-                grid(source.period)?,
-                &source.past,
-                Aim::default(),
-                polls,
-            )?;
+            let grid = grid(source.period)?;
+            let strategy = Method::Empirical.plan(grid, &source.past, Aim::default(), polls)?;
             Ok((strategy.judge(&source.future), timing::even(source.period, polls, &source.future)))
         };
         let all: Vec<(Judged, Judged)> =
-            daily.par_iter().zip(polls).map(|(s, p)| one((s, p))).collect::<Result<_, _>>()?;
-        let add = |a: Judged, b: &Judged| Judged {
-            changes: a.changes + b.changes,
-            captured: a.captured + b.captured,
-            waited: a.waited + b.waited,
-        };
-        let sum = |of: &dyn Fn(&(Judged, Judged)) -> Judged| {
-            all.iter().fold(Judged::default(), |sum, pair| add(sum, &of(pair)))
-        };
-        Ok((sum(&|pair| pair.0), sum(&|pair| pair.1)))
+            daily.par_iter().zip(polls).map(one).collect::<Result<_, _>>()?;
+        Ok((all.iter().map(|pair| pair.0).sum(), all.iter().map(|pair| pair.1).sum()))
     };
     let equal = vec![EACH; daily.len()];
     let ((planned_equal, even_equal), (planned_shared, _)) = (judged(&equal)?, judged(&shared)?);

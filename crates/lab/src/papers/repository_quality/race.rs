@@ -136,8 +136,9 @@ pub fn halves(listing: &Listing, metric: Metric) -> Option<Race> {
     let step = listing.step();
     let moments = listing.moments(listing.start + step, step);
     let half = moments.len() / 2;
+    let last = half.checked_sub(1)?;
     let training = series(listing, &moments[..half], metric);
-    run(&training, &listing.courses(&moments[half - 1..], CYCLE), metric, season(listing))
+    run(&training, &listing.courses(&moments[last..], CYCLE), metric, season(listing))
 }
 
 fn season(listing: &Listing) -> usize {

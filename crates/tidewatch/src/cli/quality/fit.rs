@@ -6,6 +6,7 @@ use dynamics::arrival::Counts;
 use dynamics::arrival::week::Week;
 use dynamics::collection::Part;
 use dynamics::survival::compare::{Band, Tested, by_age, choose, log_rank};
+use dynamics::survival::turnbull::{self, Estimate};
 use dynamics::survival::{Curve, Exponential, Law, Life, Unfit, Weibull};
 use lab::figure::{Chart, Series};
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ pub(crate) struct Fit {
     #[arg(long, value_name = "N", default_value_t = 5)]
     categories: usize,
 }
+
+/// Lives up to which the most likely curve between looks is searched for.
+const TURNBULL: usize = 5_000;
 
 impl Fit {
     pub(super) fn run(self, voice: Voice) -> Result<(), Failure> {
@@ -47,15 +51,19 @@ impl Fit {
         let (law, tested) = choose(&lives)?;
         let (bands, fits) = by_age(&lives, &law, 8);
         let daily = mirrored.forecaster.collection().arrivals_by(1.0, Part::default());
+        let known: Vec<f64> = daily.iter().copied().flatten().collect();
         let groups = self.groups(mirrored);
         Ok(Fitted {
             plain: Exponential::fit(&lives)?,
             weibull: Weibull::fit(&lives).ok(),
             curve: Curve::of(&lives)?,
+            between: Some(&lives)
+                .filter(|lives| lives.len() <= TURNBULL)
+                .and_then(|lives| turnbull::estimate(lives).ok()),
             differ: log_rank(&groups.iter().map(|(_, lives)| lives.clone()).collect::<Vec<_>>()),
-            arrivals: Counts::fit(&daily).ok(),
+            arrivals: Counts::fit(&known).ok(),
             week: Week::of(&daily),
-            days: daily.len(),
+            days: known.len(),
             lives: lives.len(),
             law,
             tested,
@@ -89,7 +97,9 @@ struct Fitted {
     law: Law,
     /// Weibull against exponential.
     tested: Option<Tested>,
+    /// Kaplan–Meier, removals in the middle of their gaps; and Turnbull, which needs no middle.
     curve: Curve,
+    between: Option<Estimate>,
     bands: Vec<Band>,
     /// The law against removals by age.
     fits: Tested,
@@ -104,8 +114,11 @@ struct Fitted {
 impl Fitted {
     fn document(&self, mirrored: &Mirrored) -> Value {
         let steps = [1.0, 7.0, 30.0, 90.0].map(|age| {
-            let known = (age <= self.curve.end()).then(|| self.curve.survival(age));
-            json!({ "age_days": age, "survival": known })
+            let seen = age <= self.curve.end();
+            let between = self.between.as_ref().filter(|_| seen);
+            json!({
+                "age_days": age, "kaplan_meier": seen.then(|| self.curve.survival(age)),
+                "turnbull": between.map(|curve| curve.survival(age)) })
         });
         let weibull = self.weibull.map(|law| {
             json!({
@@ -146,7 +159,8 @@ impl Fitted {
             "fit_p": self.fits.chance,
             "mean_life_days": finite(self.law.mean()),
             "median_life_days": finite(self.law.median()),
-            "kaplan_meier": steps,
+            "survival": steps,
+            "updates": mirrored.updates,
             "by_age": bands,
             "arrivals": arrivals,
             "categories": categories,
@@ -163,6 +177,9 @@ impl Fitted {
         row("collection", mirrored.name());
         row("seen", format!("{}, {there} there now", counted(mirrored.looks(), "look")));
         row("lives", format!("{}, {:.0} of them over", count(self.lives), self.plain.removals));
+        if let Some(updates) = mirrored.updates {
+            row("updates", format!("{updates} times an object changed and stayed"));
+        }
         let [low, high] = self.plain.interval(0.95);
         row("removal rate", format!("{:.4} a day ({low:.4}–{high:.4}, 95 %)", self.plain.rate));
         if let Some(law) = self.weibull {
@@ -197,7 +214,9 @@ impl Fitted {
                 "weekly pattern",
                 match self.week.chance {
                     None => "too few days to say".to_owned(),
-                    Some(p) if self.week.is_seen() => format!("yes, p {}", chance(p)),
+                    Some(p) if self.week.is_seen() => {
+                        format!("yes, p {}: {}", chance(p), self.weekdays(mirrored.first))
+                    }
                     Some(p) => format!("none seen, p {}", chance(p)),
                 },
             );
@@ -206,6 +225,14 @@ impl Fitted {
             row("categories differ?", format!("log-rank {}", chi_squared(differ)));
         }
         rows.to_string()
+    }
+
+    /// `Mon ×1.20, Tue ×1.31, …`, days beginning at the hour of the first look.
+    fn weekdays(&self, first: i64) -> String {
+        const NAMES: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+        let today = usize::try_from(first.div_euclid(86_400).rem_euclid(7)).unwrap_or(0);
+        let day = |(at, factor): (usize, &f64)| format!("{} ×{factor:.2}", NAMES[(today + at) % 7]);
+        self.week.factors.iter().enumerate().map(day).collect::<Vec<_>>().join(", ")
     }
 
     fn ages(&self) -> Table {
@@ -240,10 +267,11 @@ impl Fitted {
             points: ages.iter().map(|&age| (age, f(age))).collect(),
         };
         let plain = Law::Exponential(self.plain);
-        let mut series = vec![
-            line("Kaplan–Meier", &|age| self.curve.survival(age)),
-            line("exponential", &|age| plain.survival(age)),
-        ];
+        let mut series = vec![line("Kaplan–Meier", &|age| self.curve.survival(age))];
+        if let Some(between) = &self.between {
+            series.push(line("Turnbull", &|age| between.survival(age)));
+        }
+        series.push(line("exponential", &|age| plain.survival(age)));
         if let Some(law) = self.weibull.map(Law::Weibull) {
             series.push(line("Weibull", &|age| law.survival(age)));
         }

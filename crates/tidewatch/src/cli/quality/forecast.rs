@@ -1,8 +1,11 @@
 //! Precision and recall some time after a sync, and how many objects are gone by then.
 
 use clap::Args;
+use dynamics::binomial;
+use dynamics::collection::Seen;
 use dynamics::decay::ar::Criterion;
-use dynamics::decay::{Ar, decay};
+use dynamics::decay::state_space::Ahead;
+use dynamics::decay::{Ar, Tracker, decay};
 use dynamics::quality::{Expected, Metric};
 use lab::figure::{Chart, Series};
 use schedule::{Span, Time};
@@ -51,7 +54,7 @@ impl Forecast {
             return Err(mirrored
                 .could_not("the copy is empty, so there is nothing whose quality could fall"));
         };
-        let direct = direct(&mirrored, days);
+        let direct = Metric::ALL.map(|metric| direct(&mirrored, metric, days, confidence));
         if let Some(path) = &self.which.plot {
             lab::figure::lines(&course(&mirrored, days, confidence), path)?;
         }
@@ -60,6 +63,7 @@ impl Forecast {
             json!({
                 "expected": expected.quality, "low": expected.interval.low, "high": expected.interval.high })
         };
+        let direct_view = |direct: Direct| json!({ "expected": direct.quality, "low": direct.low, "high": direct.high });
         let record = |metric| {
             let (told, covered) = mirrored.forecaster.record(metric);
             json!({ "forecasts": told, "inside_90": covered })
@@ -73,7 +77,7 @@ impl Forecast {
             "precision": view(&precision),
             "recall": view(&recall),
             "gone": { "expected": gone(precision.quality), "low": gone(precision.interval.high), "high": gone(precision.interval.low) },
-            "direct": direct.map(|[precision, recall]| json!({ "precision": precision, "recall": recall })),
+            "direct": { "precision": direct[0].map(direct_view), "recall": direct[1].map(direct_view) },
             "record": { "precision": record(Metric::Precision), "recall": record(Metric::Recall) },
         });
         voice.result(&document, || {
@@ -104,8 +108,11 @@ impl Forecast {
                     gone(precision.interval.low)
                 ),
             );
-            if let Some([precision, recall]) = direct {
-                row("by the time series", format!("precision {precision:.3}, recall {recall:.3}"));
+            for (metric, direct) in Metric::ALL.into_iter().zip(direct) {
+                if let Some(Direct { quality, low, high }) = direct {
+                    let word = metric.word();
+                    row("by the time series", format!("{word} {quality:.3} ({low:.3}–{high:.3})"));
+                }
             }
             for metric in Metric::ALL {
                 let (told, covered) = mirrored.forecaster.record(metric);
@@ -122,36 +129,52 @@ impl Forecast {
     }
 }
 
-/// The direct forecast (SA-15): an autoregression on the decay between looks, where they came evenly.
-fn direct(mirrored: &Mirrored, days: f64) -> Option<[f64; 2]> {
-    let looks = mirrored.forecaster.collection().looks();
-    let gap = looks.last()?.gap;
-    if gap <= 0.0 || looks.iter().skip(1).any(|look| (look.gap / gap - 1.0).abs() > 0.2) {
-        return None;
-    }
-    let ahead = (days / gap).max(1.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "steps of a forecast"
-    )]
-    let whole = ahead.ceil().min(10_000.0) as usize;
-    let mut qualities = [0.0; 2];
-    for (metric, quality) in Metric::ALL.into_iter().zip(&mut qualities) {
-        let series: Vec<f64> = looks
-            .iter()
-            .skip(1)
-            .filter_map(|look| match metric {
-                Metric::Precision => decay(look.overlap.both, look.overlap.copy),
-                Metric::Recall => decay(look.overlap.both, look.overlap.source),
-            })
-            .collect();
+/// A quality by the time series alone: the middle and its interval.
+#[derive(Clone, Copy)]
+struct Direct {
+    quality: f64,
+    low: f64,
+    high: f64,
+}
+
+/// The direct forecast (SA-15): the decay itself as a series. Where looks came evenly an autoregression with its delta-method
+/// error, else the state-space form, which takes gaps as they are.
+fn direct(mirrored: &Mirrored, metric: Metric, days: f64, confidence: f64) -> Option<Direct> {
+    let looks = &mirrored.forecaster.collection().looks()[1..];
+    let mut gaps: Vec<f64> = looks.iter().map(|look| look.gap).collect();
+    gaps.sort_by(f64::total_cmp);
+    let step = *gaps.get(gaps.len() / 2).filter(|&&step| step > 0.0)?;
+    let whole = |gap: f64| -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "steps of a forecast"
+        )]
+        let steps = (gap / step).round().clamp(1.0, 1_000.0) as usize;
+        steps
+    };
+    let decayed = |look: &Seen| match metric {
+        Metric::Precision => decay(look.overlap.both, look.overlap.copy),
+        Metric::Recall => decay(look.overlap.both, look.overlap.source),
+    };
+    let syncs: Vec<(usize, f64)> =
+        looks.iter().filter_map(|look| Some((whole(look.gap), decayed(look)?))).collect();
+    let ahead = whole(days);
+    let (sum, error) = if syncs.iter().all(|&(gap, _)| gap == 1) {
+        let series: Vec<f64> = syncs.iter().map(|&(_, seen)| seen).collect();
         let selected = Ar::select(&series, 7, None, Criterion::Bic).ok()?;
         let model = if selected.is_stationary() { selected } else { Ar::constant(&series).ok()? };
-        let sum = model.forecast(&series, whole).sums[whole - 1];
-        *quality = (sum * ahead / whole as f64).min(0.0).exp();
-    }
-    Some(qualities)
+        let forecast = model.forecast_with_parameters(&series, ahead);
+        (forecast.sums[ahead - 1], forecast.sum_errors[ahead - 1])
+    } else {
+        let Ahead { mean, variance } = Tracker::learn_syncs(&syncs, 7).ok()?.ahead(ahead);
+        (mean, variance.max(0.0).sqrt())
+    };
+    let z = binomial::normal_point(f64::midpoint(1.0, confidence));
+    // less than a step, or not a whole number of them: in proportion
+    let part = days / (step * ahead as f64);
+    let at = |deviations: f64| ((sum + deviations * error) * part).min(0.0).exp();
+    Some(Direct { quality: at(0.0), low: at(-z), high: at(z) })
 }
 
 /// Precision and recall from the sync to twice the time asked about.
