@@ -104,14 +104,8 @@ impl Contender {
     }
 
     /// One run in instants.
-    fn run_in_ticks(
-        &self,
-        stage: &Stage<'_>,
-        world: &Arc<World>,
-        ticks: &Ticks,
-        seed: u64,
-        tick: &dyn Fn(),
-    ) -> Score {
+    fn run_in_ticks(&self, stage: &Stage<'_>, seed: u64, tick: &dyn Fn()) -> Score {
+        let (world, ticks) = (stage.world, stage.ticks);
         let shape = || Some(ticks.shape.clone());
         match &self.kind {
             Kind::Live(policy::Spec::Wic(settings)) => {
@@ -395,19 +389,11 @@ pub fn compare(
     seeds: u64,
     tick: &(dyn Fn() + Sync),
 ) -> Comparison {
-    let runs: Vec<Seed> = (1..=seeds.max(1))
-        .into_par_iter()
-        .map(|seed| {
-            let world = ground.world(seed);
-            let clock = clock(&world);
-            let run = |who: &Contender| who.run(&world, clock, seed, &|| tick());
-            Seed {
-                scores: contenders.par_iter().map(run).collect(),
-                facts: Facts::of(&world, clock),
-            }
-        })
-        .collect();
-    assemble(contenders, &runs)
+    over_seeds(ground, contenders, seeds, |world, seed| {
+        let clock = clock(world);
+        let run = |who: &Contender| who.run(world, clock, seed, &|| tick());
+        (clock, contenders.par_iter().map(run).collect())
+    })
 }
 
 /// The same in instants: every contender on the same stage, which is set once a seed.
@@ -418,22 +404,26 @@ pub fn compare_in_ticks(
     seeds: u64,
     tick: &(dyn Fn() + Sync),
 ) -> Comparison {
-    let runs: Vec<Seed> = (1..=seeds.max(1))
-        .into_par_iter()
-        .map(|seed| {
-            let world = ground.world(seed);
-            let stage = Stage::new(&world, ticks, seed);
-            let run = |who: &Contender| who.run_in_ticks(&stage, &world, ticks, seed, &|| tick());
-            Seed {
-                scores: contenders.par_iter().map(run).collect(),
-                facts: Facts::of(&world, ticks.clock()),
-            }
-        })
-        .collect();
-    assemble(contenders, &runs)
+    over_seeds(ground, contenders, seeds, |world, seed| {
+        let stage = Stage::new(world, ticks, seed);
+        let run = |who: &Contender| who.run_in_ticks(&stage, seed, &|| tick());
+        (ticks.clock(), contenders.par_iter().map(run).collect())
+    })
 }
 
-fn assemble(contenders: &[Contender], runs: &[Seed]) -> Comparison {
+/// What `play` makes of the world of every seed.
+fn over_seeds(
+    ground: &Ground,
+    contenders: &[Contender],
+    seeds: u64,
+    play: impl Fn(&Arc<World>, u64) -> (Clock, Vec<Score>) + Sync,
+) -> Comparison {
+    let seed = |seed: u64| {
+        let world = ground.world(seed);
+        let (clock, scores) = play(&world, seed);
+        Seed { scores, facts: Facts::of(&world, clock) }
+    };
+    let runs: Vec<Seed> = (1..=seeds.max(1)).into_par_iter().map(seed).collect();
     let scores_of = |who: usize| runs.iter().map(|run| &run.scores[who]).collect::<Vec<_>>();
     let Facts { sources, sites, budget_per_cycle, weighted, .. } = runs[0].facts;
     Comparison {

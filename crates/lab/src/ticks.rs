@@ -293,8 +293,8 @@ pub fn polls_of(sources: usize, log: impl Iterator<Item = (u32, SourceIx)>) -> V
 
 /// A world with all that every contender shares: what happened, what is told, and how good anyone could be.
 pub struct Stage<'w> {
-    world: &'w World,
-    ticks: &'w Ticks,
+    pub(crate) world: &'w World,
+    pub(crate) ticks: &'w Ticks,
     /// What happened.
     pub truth: Truth,
     chances: Option<Arc<Vec<Vec<(u32, f64)>>>>,
