@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use schedule::Span;
 use schedule::policy;
 use schedule::spec::Mistake;
+use schedule::utility::Worth;
 use serde::Serialize;
 
 use crate::hindsight::FixedRates;
@@ -18,6 +19,7 @@ use crate::oracle::Deadlines;
 use crate::run::{self, Clock, Count};
 use crate::score::{Cycle, Score, Summary, mean};
 use crate::synth;
+use crate::ticks::{Earned, LONG, Stage, Ticks};
 use crate::world::World;
 
 /// What takes part: a policy that can run live, or a bound.
@@ -76,9 +78,55 @@ fn with_bounds(mistake: &Mistake) -> Mistake {
 }
 
 impl Contender {
-    /// Every policy and bound, with default settings.
+    /// Every policy and bound, with default settings; without those that plan instants.
     pub fn all() -> Vec<Self> {
-        policy::LIST.iter().chain(&BOUNDS).filter_map(|entry| entry.name.parse().ok()).collect()
+        let all = policy::LIST.iter().chain(&BOUNDS).filter_map(|entry| entry.name.parse().ok());
+        all.filter(|contender: &Self| !contender.wants_ticks()).collect()
+    }
+
+    /// What is compared in instants unless asked otherwise.
+    pub fn in_ticks() -> Vec<Self> {
+        let names = [
+            "wic",
+            "wic+search",
+            "cam",
+            "cam(rule=uniform)",
+            "cam(rule=proportional)",
+            "round-robin",
+            "value",
+        ];
+        names.into_iter().filter_map(|name| name.parse().ok()).collect()
+    }
+
+    /// It plans instants, and has nothing to go by elsewhere.
+    pub fn wants_ticks(&self) -> bool {
+        matches!(self.kind, Kind::Live(policy::Spec::Wic(_) | policy::Spec::Planned(_)))
+    }
+
+    /// One run in instants.
+    fn run_in_ticks(&self, stage: &Stage<'_>, seed: u64, tick: &dyn Fn()) -> Score {
+        let (world, ticks) = (stage.world, stage.ticks);
+        let shape = || Some(ticks.shape.clone());
+        match &self.kind {
+            Kind::Live(policy::Spec::Wic(settings)) => {
+                stage.run(policy::wic::Wic::new(*settings, shape()), seed, tick)
+            }
+            Kind::Live(policy::Spec::Planned(settings)) => {
+                let horizon = settings.horizon.or(stage.horizon());
+                let settings = policy::planned::Settings {
+                    horizon,
+                    every: settings.every.or(stage.horizon().and(horizon)),
+                    ..*settings
+                };
+                stage.run(policy::planned::Planned::new(settings, shape()), seed, tick)
+            }
+            Kind::Live(spec) => stage.run(spec.build(seed), seed, tick),
+            Kind::Hindsight => {
+                let rates = FixedRates::new(world, polls_per_second(ticks.clock()), true, seed);
+                stage.run(rates, seed, tick)
+            }
+            Kind::Oracle => stage.run(Deadlines::new(world, false), seed, tick),
+        }
     }
 
     /// Knows more than any live program could.
@@ -143,6 +191,8 @@ pub enum Ground {
         cycle: Span,
         /// How many.
         cycles: u32,
+        /// What a change is worth.
+        worth: Worth,
     },
 }
 
@@ -150,7 +200,9 @@ impl Ground {
     fn world(&self, seed: u64) -> Arc<World> {
         match self {
             Self::Fixed(world) => Arc::clone(world),
-            Self::Drawn { spec, cycle, cycles } => Arc::new(spec.build(*cycle, *cycles, seed)),
+            Self::Drawn { spec, cycle, cycles, worth } => {
+                Arc::new(spec.build(*cycle, *cycles, seed).with_worth(*worth))
+            }
         }
     }
 }
@@ -204,6 +256,79 @@ pub struct Standing {
     pub polls: f64,
     /// Seconds a run's loop took, mean over seeds.
     pub decide_seconds: f64,
+    /// What polls earned, where rounds are instants.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<InTicks>,
+}
+
+/// What polls earned in instants.
+#[derive(Clone, Debug, Serialize)]
+pub struct InTicks {
+    /// Worth of what was captured, over what capturing every change at once would be worth.
+    pub utility: Summary,
+    /// What no schedule could beat, on the same scale, had it known every change.
+    pub bound: Summary,
+    /// Utility over bound.
+    pub share_of_bound: Summary,
+    /// Changes captured over changes that happened.
+    pub captured: Summary,
+    /// … captured in the instant they happened.
+    pub zero_delay: Summary,
+    /// Share of the captured changes by delay in instants 0, 1, …; the last is that of all longer delays.
+    pub delay: Vec<f64>,
+    /// The same by the chances that were told, rather than by what happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<InExpectation>,
+}
+
+/// By the chances that were told.
+#[derive(Clone, Debug, Serialize)]
+pub struct InExpectation {
+    /// Expected worth of what is captured.
+    pub utility: Summary,
+    /// What no schedule could beat.
+    pub bound: Summary,
+    /// Utility over bound.
+    pub share_of_bound: Summary,
+    /// What the best schedule earns; only of worlds small enough to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimum: Option<Summary>,
+}
+
+impl InTicks {
+    fn of(scores: &[&Score]) -> Option<Self> {
+        let earned: Option<Vec<&Earned>> =
+            scores.iter().map(|score| score.ticks.as_ref()).collect();
+        let earned = earned.filter(|earned| !earned.is_empty())?;
+        let over = |part: &dyn Fn(&Earned) -> Option<f64>| {
+            Summary::of(earned.iter().map(|earned| part(earned)))
+        };
+        let captured: u64 = earned.iter().map(|earned| earned.captured()).sum();
+        let late = |delay| earned.iter().map(|earned| earned.delays[delay]).sum::<u64>() as f64;
+        Some(Self {
+            utility: over(&Earned::normalised),
+            bound: over(&|earned| ratio(earned.bound, earned.most)),
+            share_of_bound: over(&|earned| ratio(earned.utility, earned.bound)),
+            captured: over(&|earned| earned.share(earned.captured())),
+            zero_delay: over(&|earned| earned.share(earned.delays[0])),
+            delay: (0..=LONG).map(|delay| late(delay) / captured.max(1) as f64).collect(),
+            expected: earned[0].expected.map(|_| InExpectation {
+                utility: over(&|earned| earned.expected.map(|told| told.utility)),
+                bound: over(&|earned| earned.expected.map(|told| told.bound)),
+                share_of_bound: over(&|earned| {
+                    earned.expected.and_then(|told| ratio(told.utility, told.bound))
+                }),
+                optimum: earned[0]
+                    .expected
+                    .and_then(|told| told.optimum)
+                    .map(|_| over(&|earned| earned.expected.and_then(|told| told.optimum))),
+            }),
+        })
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
 }
 
 /// ChangeRatio with its course over the cycles.
@@ -251,6 +376,7 @@ impl Standing {
             age_of_last_change_seconds: over(Score::age_of_last),
             polls: scores.iter().map(|score| score.polls() as f64).sum::<f64>() / seeds,
             decide_seconds: scores.iter().map(|score| score.decide_seconds).sum::<f64>() / seeds,
+            ticks: InTicks::of(scores),
         }
     }
 }
@@ -263,18 +389,41 @@ pub fn compare(
     seeds: u64,
     tick: &(dyn Fn() + Sync),
 ) -> Comparison {
-    let runs: Vec<Seed> = (1..=seeds.max(1))
-        .into_par_iter()
-        .map(|seed| {
-            let world = ground.world(seed);
-            let clock = clock(&world);
-            let run = |who: &Contender| who.run(&world, clock, seed, &|| tick());
-            Seed {
-                scores: contenders.par_iter().map(run).collect(),
-                facts: Facts::of(&world, clock),
-            }
-        })
-        .collect();
+    over_seeds(ground, contenders, seeds, |world, seed| {
+        let clock = clock(world);
+        let run = |who: &Contender| who.run(world, clock, seed, &|| tick());
+        (clock, contenders.par_iter().map(run).collect())
+    })
+}
+
+/// The same in instants: every contender on the same stage, which is set once a seed.
+pub fn compare_in_ticks(
+    ground: &Ground,
+    ticks: &Ticks,
+    contenders: &[Contender],
+    seeds: u64,
+    tick: &(dyn Fn() + Sync),
+) -> Comparison {
+    over_seeds(ground, contenders, seeds, |world, seed| {
+        let stage = Stage::new(world, ticks, seed);
+        let run = |who: &Contender| who.run_in_ticks(&stage, seed, &|| tick());
+        (ticks.clock(), contenders.par_iter().map(run).collect())
+    })
+}
+
+/// What `play` makes of the world of every seed.
+fn over_seeds(
+    ground: &Ground,
+    contenders: &[Contender],
+    seeds: u64,
+    play: impl Fn(&Arc<World>, u64) -> (Clock, Vec<Score>) + Sync,
+) -> Comparison {
+    let seed = |seed: u64| {
+        let world = ground.world(seed);
+        let (clock, scores) = play(&world, seed);
+        Seed { scores, facts: Facts::of(&world, clock) }
+    };
+    let runs: Vec<Seed> = (1..=seeds.max(1)).into_par_iter().map(seed).collect();
     let scores_of = |who: usize| runs.iter().map(|run| &run.scores[who]).collect::<Vec<_>>();
     let Facts { sources, sites, budget_per_cycle, weighted, .. } = runs[0].facts;
     Comparison {

@@ -5,7 +5,7 @@
 //! | what changes when? | [`world`], [`synth`] (made up, seeded), [`trace`] (real) |
 //! | which objects did a collection list, and when? | [`listing`] |
 //! | what does the copy hold, and how good is it? | [`copy`], [`score`] |
-//! | what would a policy have done? | [`run`] |
+//! | what would a policy have done? | [`run`], in instants [`ticks`] |
 //! | how good could anyone have been? | [`oracle`], [`hindsight`], [`listed`] |
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
 //! | when should a source be polled, and what speaks for it? | [`timing`] |
@@ -26,6 +26,7 @@ pub mod papers;
 pub mod run;
 pub mod score;
 pub mod synth;
+pub mod ticks;
 pub mod timing;
 pub mod trace;
 pub mod world;

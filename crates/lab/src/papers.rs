@@ -7,6 +7,7 @@ pub mod polling_times;
 pub mod repository_quality;
 pub mod sampling;
 pub mod two_sites;
+pub mod wic;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -158,6 +158,7 @@ impl<'w, P: Policy> Bench<'w, P> {
             host: place.host,
             importance: place.importance,
             known: place.enters <= self.world.start(),
+            worth: self.world.worth(),
         };
         self.scheduler.tell(now, Event::Entered(source, facts));
     }
@@ -278,6 +279,7 @@ impl<'w, P: Policy> Bench<'w, P> {
             changes: self.world.total_changes() as u64,
             quality: self.copy.finish(),
             decide_seconds,
+            ticks: None,
         }
     }
 }

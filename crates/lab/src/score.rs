@@ -18,6 +18,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::copy::Quality;
+use crate::ticks::Earned;
 
 /// Downloads of one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,6 +60,8 @@ pub struct Score {
     pub quality: (Quality, Quality),
     /// Seconds the loop of decisions took.
     pub decide_seconds: f64,
+    /// What polls earned, where rounds are instants.
+    pub ticks: Option<Earned>,
 }
 
 impl Score {
@@ -178,6 +181,7 @@ mod tests {
             changes: 20,
             quality: (Quality::default(), Quality::default()),
             decide_seconds: 0.0,
+            ticks: None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! Traces and made-up worlds end up here alike. Changes are kept in one array, source after source, each
 //! in order. What a look needs is kept apart from what is known of a source's life, so that a run reads little memory.
 
+use schedule::utility::Worth;
 use schedule::{HostIx, SiteIx, SourceIx, Time};
 
 /// A source's place in a world.
@@ -28,6 +29,7 @@ pub struct World {
     places: Vec<Place>,
     /// Somebody's importance is not 1.
     weighted: bool,
+    worth: Worth,
     /// Where each source's changes end.
     ends: Vec<u32>,
     changes: Vec<Time>,
@@ -41,6 +43,7 @@ impl World {
             end,
             places: Vec::new(),
             weighted: false,
+            worth: Worth::default(),
             ends: Vec::new(),
             changes: Vec::new(),
         }
@@ -58,6 +61,17 @@ impl World {
         self.ends.push(u32::try_from(self.changes.len()).expect("changes fit 32 bits"));
         self.weighted |= (place.importance - 1.0).abs() > 0.0;
         self.places.push(place);
+    }
+
+    /// What a change of any source is worth.
+    #[must_use]
+    pub fn with_worth(self, worth: Worth) -> Self {
+        Self { worth, ..self }
+    }
+
+    /// What a change of any source is worth.
+    pub fn worth(&self) -> Worth {
+        self.worth
     }
 
     /// When it begins. Sources that exist by then count as synced then.

@@ -11,6 +11,7 @@ use lab::synth::Spec;
 use lab::world::World;
 use schedule::Span;
 use schedule::policy;
+use schedule::utility::Worth;
 
 const MONTH: Span = Span::DAY.times(30);
 const POLICIES: [&str; 7] = [
@@ -40,7 +41,7 @@ fn outcome(threads: usize, clock: Clock) -> String {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let contenders: Vec<Contender> =
         POLICIES.iter().copied().chain(["oracle"]).map(|text| text.parse().unwrap()).collect();
-    let ground = Ground::Drawn { spec: spec(), cycle: MONTH, cycles: 6 };
+    let ground = Ground::Drawn { spec: spec(), cycle: MONTH, cycles: 6, worth: Worth::default() };
     let mut comparison =
         pool.install(|| compare(&ground, &|_: &World| clock, &contenders, 4, &|| {}));
     comparison.policies.iter_mut().for_each(|standing| standing.decide_seconds = 0.0);

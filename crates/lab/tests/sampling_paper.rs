@@ -12,6 +12,7 @@ use lab::score::mean;
 use lab::synth::Spec;
 use lab::world::{Place, World};
 use schedule::policy;
+use schedule::utility::Worth;
 use schedule::{
     Event, Facts, HostIx, Next, Observation, Purpose, Round, Scheduler, Settings, SiteIx, SourceIx,
     Span, Time, Verdict,
@@ -70,6 +71,7 @@ fn seeded(policy: &str, sites: usize, size: usize, seed: u64) -> Scheduler<polic
             host: HostIx::new(site),
             importance: 1.0,
             known: true,
+            worth: Worth::default(),
         };
         scheduler.tell(Time::ZERO, Event::Entered(SourceIx::new(source), facts));
     }

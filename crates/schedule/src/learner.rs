@@ -17,13 +17,16 @@ use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
 use crate::source::grow;
-use crate::value::Objective;
+use crate::utility::{Worth, index};
+use crate::value::{Objective, elapsed_at};
 use crate::{Facts, Observation, SiteIx, SourceIx, Span, Time, Verdict};
 
 /// Questions a policy may ask about a source.
 pub trait Beliefs {
     /// P(it changed at least once in (from, to]); WIC's π.
     fn chance(&self, source: SourceIx, from: Time, to: Time) -> f64;
+    /// As [`Beliefs::chance`], but a source that has shown nothing is believed to be like its site.
+    fn likely(&self, source: SourceIx, from: Time, to: Time) -> f64;
     /// P(our copy is stale at `now`); 1 for a source never seen.
     fn stale(&self, source: SourceIx, now: Time) -> f64;
     /// E\[Δ\]: how often it changes, per second; `None` before anything informative was seen.
@@ -98,6 +101,8 @@ pub(crate) struct Learner {
     /// Apart from the minds: what most polls need not read.
     importance: Vec<f32>,
     sites: Vec<SiteIx>,
+    /// As long as the longest that says something of it.
+    worths: Vec<Worth>,
     /// Where a newcomer's belief starts: by site, and over all.
     pools: Vec<Pool>,
     all: Pool,
@@ -118,6 +123,9 @@ impl Learner {
         }
         *grow(&mut self.importance, source.ix(), || 1.0) = facts.importance;
         *grow(&mut self.sites, source.ix(), || SiteIx::FIRST) = facts.site;
+        if facts.worth != Worth::default() || source.ix() < self.worths.len() {
+            *grow(&mut self.worths, source.ix(), Worth::default) = facts.worth;
+        }
         grow(&mut self.pools, facts.site.ix(), Pool::default);
     }
 
@@ -169,6 +177,26 @@ impl Learner {
         self.importance.get(source.ix()).copied().unwrap_or(1.0)
     }
 
+    fn worth(&self, source: SourceIx) -> Worth {
+        self.worths.get(source.ix()).copied().unwrap_or_default()
+    }
+
+    /// E\[V(τ)\] for the goal; for utility by the source's own urgency and life.
+    fn worth_after(
+        &self,
+        source: SourceIx,
+        objective: Objective,
+        belief: Belief,
+        secs: f64,
+    ) -> f64 {
+        match (objective, self.worth(source)) {
+            (Objective::Utility, worth) if worth != Worth::default() => {
+                index::value(belief, worth, secs)
+            }
+            _ => objective.believed_value(belief, secs),
+        }
+    }
+
     fn mind(&self, source: SourceIx) -> &Mind {
         self.minds.get(source.ix()).unwrap_or(&BLANK)
     }
@@ -181,6 +209,13 @@ impl Beliefs for Learner {
             return 0.0;
         }
         self.mind(source).belief().map_or(0.5, |belief| belief.chance((to - from).secs()))
+    }
+
+    fn likely(&self, source: SourceIx, from: Time, to: Time) -> f64 {
+        self.opinion(source).map_or_else(
+            || self.chance(source, from, to),
+            |belief| belief.chance((to - from).secs()),
+        )
     }
 
     fn stale(&self, source: SourceIx, now: Time) -> f64 {
@@ -198,7 +233,7 @@ impl Beliefs for Learner {
                 let elapsed = (now - known_at).secs();
                 // with nothing to go by, about one change since the last look
                 let belief = opinion.unwrap_or_else(|| Belief::at_first_look(elapsed));
-                objective.believed_value(belief, elapsed)
+                self.worth_after(source, objective, belief, elapsed)
             }
         };
         f64::from(self.importance(source)) * worth
@@ -210,7 +245,8 @@ impl Beliefs for Learner {
             (Some(known_at), None) => known_at,
             (Some(known_at), Some(belief)) => {
                 let price = price / f64::from(self.importance(source).max(f32::MIN_POSITIVE));
-                let waits = objective.believed_elapsed_at(belief, price);
+                let worth = |secs| self.worth_after(source, objective, belief, secs);
+                let waits = elapsed_at(-belief.mean().ln(), price, worth);
                 waits.map_or(Time::MAX, |secs| known_at + Span::from_secs_f64(secs))
             }
         }
@@ -228,10 +264,16 @@ impl Beliefs for Learner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::utility::{Life, Urgency};
     use crate::{HostIx, Purpose};
 
-    const FACTS: Facts =
-        Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 2.0, known: false };
+    const FACTS: Facts = Facts {
+        site: SiteIx::FIRST,
+        host: HostIx::FIRST,
+        importance: 2.0,
+        known: false,
+        worth: Worth { urgency: Urgency::None, life: Life::Overwrite },
+    };
 
     fn heard(since: Option<i64>, sent: i64, verdict: Verdict) -> Observation {
         Observation {

@@ -11,6 +11,8 @@
 //! | what is a poll worth, and which rates earn most? | [`value`], [`allocate`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how many samples a site; how to share whole polls? | [`sample_size`], [`share`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | at which moments of its period should a source be polled? | [`polling_times`] | `docs/papers/polling-times.md` |
+//! | what is a captured change worth, given urgency and life? | [`utility`] | `docs/papers/pandey-dhamdhere-olston-2004.md` |
+//! | which schedule of an epoch earns most, and how much could anyone? | [`epoch`], [`bound`] | `docs/papers/pandey-dhamdhere-olston-2004.md` |
 //! | which source next? | [`policy`], one file each below it | see each file |
 //!
 //! Pure: no clock, no thread, no file, no address. Time and chance are arguments; sources, sites and
@@ -20,10 +22,11 @@
 //! ```
 //! use schedule::{Event, Facts, HostIx, Next, Purpose, Round, Scheduler, Settings, SiteIx, SourceIx, Time};
 //! use schedule::policy::Spec;
+//! use schedule::utility::Worth;
 //!
 //! let spec: Spec = "round-robin".parse()?;
 //! let mut scheduler = Scheduler::new(spec.build(1), Settings::default());
-//! let facts = Facts { site: SiteIx::new(0), host: HostIx::new(0), importance: 1.0, known: true };
+//! let facts = Facts { site: SiteIx::new(0), host: HostIx::new(0), importance: 1.0, known: true, worth: Worth::default() };
 //! scheduler.tell(Time::ZERO, Event::Entered(SourceIx::new(0), facts));
 //! scheduler.tell(Time::ZERO, Event::Round(Round::of(1, Time::ZERO, Time::MAX, 1)));
 //! assert_eq!(scheduler.next(Time::ZERO), Next::Poll(SourceIx::new(0), Purpose::Look));
@@ -32,8 +35,10 @@
 
 pub mod agenda;
 pub mod allocate;
+pub mod bound;
 pub mod budget;
 pub mod chance;
+pub mod epoch;
 pub mod event;
 pub mod journal;
 pub mod learner;
@@ -48,6 +53,7 @@ pub mod share;
 pub mod source;
 pub mod spec;
 pub mod time;
+pub mod utility;
 pub mod value;
 
 pub use budget::Budget;

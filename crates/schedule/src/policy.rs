@@ -11,17 +11,21 @@
 pub mod lanes;
 pub mod pool;
 pub mod ranking;
+mod rhythm;
 pub mod sampling;
+mod ticking;
 
 pub mod adaptive;
 pub mod blend;
 pub mod frequency;
 pub mod greedy;
+pub mod planned;
 pub mod proportional;
 pub mod round_robin;
 pub mod subset;
 pub mod timed;
 pub mod value;
+pub mod wic;
 
 use std::str::FromStr;
 
@@ -75,7 +79,7 @@ pub struct Entry {
 }
 
 /// Every policy that can run live.
-pub const LIST: [Entry; 9] = [
+pub const LIST: [Entry; 12] = [
     Entry {
         name: "round-robin",
         settings: "",
@@ -125,8 +129,26 @@ pub const LIST: [Entry; 9] = [
         from: "polling times",
     },
     Entry {
+        name: "wic",
+        settings: "ties first (longest), idle poll (skip), period none (1d: learn a shared rhythm)",
+        about: "in ticks: poll what earns most now, by each source's urgency and life",
+        from: "WIC",
+    },
+    Entry {
+        name: "wic+search",
+        settings: "horizon auto (ticks ahead), every auto (ticks between plans), period none",
+        about: "in ticks: plan ahead by prices and swaps, commit one tick at a time",
+        from: "ours",
+    },
+    Entry {
+        name: "cam",
+        settings: "rule cam (uniform, proportional), horizon auto, every auto",
+        about: "in ticks: allot polls to the likeliest changes of an epoch, then fit them in",
+        from: "WIC, our reading",
+    },
+    Entry {
         name: "value",
-        settings: "objective captured (freshness, age)",
+        settings: "objective captured (freshness, age, utility)",
         about: "poll whatever a poll is worth most now, by what is believed of each source",
         from: "ours",
     },
@@ -153,6 +175,10 @@ pub enum Spec {
     Timed(timed::Settings),
     /// `value(objective=..)`
     Value(Objective),
+    /// `wic(ties=.., idle=.., period=..)`
+    Wic(wic::Settings),
+    /// `wic+search(horizon=.., every=..)` or `cam(rule=.., horizon=.., every=..)`
+    Planned(planned::Settings),
 }
 
 /// How deep policies may hold policies.
@@ -198,6 +224,15 @@ impl Spec {
                 Self::Timed(timed::Settings::read(&mut call)?),
                 "`period`, `grid`, `polls`, `method`, `aim` and `explore`",
             ),
+            "wic" => (Self::Wic(wic::Settings::read(&mut call)?), "`ties`, `idle` and `period`"),
+            "wic+search" => (
+                Self::Planned(planned::Settings::search(&mut call)?),
+                "`horizon`, `every` and `period`",
+            ),
+            "cam" => (
+                Self::Planned(planned::Settings::cam(&mut call)?),
+                "`rule`, `horizon`, `every` and `period`",
+            ),
             "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
@@ -241,6 +276,10 @@ impl Spec {
             }
             Self::Timed(settings) => AnyPolicy::Timed(Box::new(timed::Timed::new(*settings, seed))),
             Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
+            Self::Wic(settings) => AnyPolicy::Wic(Box::new(wic::Wic::new(*settings, None))),
+            Self::Planned(settings) => {
+                AnyPolicy::Planned(Box::new(planned::Planned::new(*settings, None)))
+            }
         }
     }
 }
@@ -266,6 +305,10 @@ pub enum AnyPolicy {
     Timed(Box<timed::Timed>),
     /// The largest value first.
     Value(Box<value::Value>),
+    /// What earns most in this instant.
+    Wic(Box<wic::Wic>),
+    /// By a plan of the instants ahead.
+    Planned(Box<planned::Planned>),
 }
 
 impl AnyPolicy {
@@ -280,6 +323,8 @@ impl AnyPolicy {
             Self::Blend(policy) => &**policy,
             Self::Timed(policy) => &**policy,
             Self::Value(policy) => &**policy,
+            Self::Wic(policy) => &**policy,
+            Self::Planned(policy) => &**policy,
         }
     }
 
@@ -294,6 +339,8 @@ impl AnyPolicy {
             Self::Blend(policy) => &mut **policy,
             Self::Timed(policy) => &mut **policy,
             Self::Value(policy) => &mut **policy,
+            Self::Wic(policy) => &mut **policy,
+            Self::Planned(policy) => &mut **policy,
         }
     }
 }

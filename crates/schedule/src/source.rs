@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::utility::Worth;
+
 /// The entry at `index`, lengthening the list with `fill` if it is too short.
 pub(crate) fn grow<T>(list: &mut Vec<T>, index: usize, fill: impl FnMut() -> T) -> &mut T {
     if index >= list.len() {
@@ -89,4 +91,6 @@ pub struct Facts {
     pub importance: f32,
     /// The copy already holds its present state: the moment of entry counts as a look.
     pub known: bool,
+    /// What a change of it is worth when it is found late, and how long it can be found.
+    pub worth: Worth,
 }

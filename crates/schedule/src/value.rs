@@ -29,6 +29,9 @@ pub enum Objective {
     Freshness,
     /// Little time since it went stale.
     Age,
+    /// What changes are worth, by each source's urgency and life ([`crate::utility::index`]); of one that says nothing
+    /// of them, captured changes.
+    Utility,
 }
 
 impl std::str::FromStr for Objective {
@@ -39,7 +42,8 @@ impl std::str::FromStr for Objective {
             "captured" => Ok(Self::Captured),
             "freshness" => Ok(Self::Freshness),
             "age" => Ok(Self::Age),
-            _ => Err("it must be `captured`, `freshness` or `age`"),
+            "utility" => Ok(Self::Utility),
+            _ => Err("it must be `captured`, `freshness`, `age` or `utility`"),
         }
     }
 }
@@ -49,7 +53,7 @@ impl Objective {
     pub fn value(self, rate: f64, elapsed: f64) -> f64 {
         let x = rate * elapsed;
         match self {
-            Self::Captured => captured(x),
+            Self::Captured | Self::Utility => captured(x),
             Self::Freshness => captured(x) / rate,
             Self::Age => aged(x) / (rate * rate),
         }
@@ -58,51 +62,15 @@ impl Objective {
     /// E\[V(τ)\] over a belief about the change rate, importance 1.
     pub fn believed_value(self, belief: Belief, elapsed: f64) -> f64 {
         match self {
-            Self::Captured => belief.capture_value(elapsed),
+            Self::Captured | Self::Utility => belief.capture_value(elapsed),
             Self::Freshness => belief.freshness_value(elapsed),
             Self::Age => belief.age_value(elapsed),
         }
     }
 
-    /// The τ at which E\[V\] reaches `price`, to a per mille of it; `None` if that takes longer than a century.
-    ///
-    /// ln V is nearly straight in ln τ, so a few steps of false position find it.
+    /// The τ at which E\[V\] reaches `price`; see [`elapsed_at`].
     pub fn believed_elapsed_at(self, belief: Belief, price: f64) -> Option<f64> {
-        let over = |ln_secs: f64| {
-            let value = self.believed_value(belief, ln_secs.exp());
-            value.max(f64::MIN_POSITIVE).ln() - price.max(f64::MIN_POSITIVE).ln()
-        };
-        let guess = -belief.mean().ln();
-        let (mut low, mut high) = (guess, guess);
-        let (mut below, mut above) = (over(guess), over(guess));
-        while below > 0.0 && low > LN_WAITS.0 {
-            (high, above) = (low, below);
-            low -= STRIDE;
-            below = over(low);
-        }
-        while above < 0.0 && high < LN_WAITS.1 {
-            (low, below) = (high, above);
-            high += STRIDE;
-            above = over(high);
-        }
-        if above < 0.0 {
-            return None;
-        }
-        for _ in 0..STEPS {
-            let slope = (above - below).max(f64::MIN_POSITIVE);
-            let at = (low - below * (high - low) / slope).clamp(low, high);
-            let error = over(at);
-            if error.abs() < 1e-3 {
-                return Some(at.exp());
-            }
-            // the end that stays counts half (Illinois), so that both move
-            if error < 0.0 {
-                (low, below, above) = (at, error, above / 2.0);
-            } else {
-                (high, above, below) = (at, error, below / 2.0);
-            }
-        }
-        Some(high.exp())
+        elapsed_at(-belief.mean().ln(), price, |elapsed| self.believed_value(belief, elapsed))
     }
 
     /// What V tends to: at or above this price the source is never worth a poll.
@@ -110,7 +78,7 @@ impl Objective {
         match self {
             Self::Captured => 1.0,
             Self::Freshness => 1.0 / rate,
-            Self::Age => f64::INFINITY,
+            Self::Age | Self::Utility => f64::INFINITY,
         }
     }
 
@@ -126,6 +94,47 @@ impl Objective {
         }
         Some(solve::falling(1e-9, high, short) / rate)
     }
+}
+
+/// The τ at which a value that never falls reaches `price`, to a per mille of it, looked for around the exponential of
+/// `guess`; `None` if that takes longer than a century.
+///
+/// ln V is nearly straight in ln τ, so a few steps of false position find it.
+pub fn elapsed_at(guess: f64, price: f64, worth: impl Fn(f64) -> f64) -> Option<f64> {
+    let over = |ln_secs: f64| {
+        let value = worth(ln_secs.exp());
+        value.max(f64::MIN_POSITIVE).ln() - price.max(f64::MIN_POSITIVE).ln()
+    };
+    let (mut low, mut high) = (guess, guess);
+    let (mut below, mut above) = (over(guess), over(guess));
+    while below > 0.0 && low > LN_WAITS.0 {
+        (high, above) = (low, below);
+        low -= STRIDE;
+        below = over(low);
+    }
+    while above < 0.0 && high < LN_WAITS.1 {
+        (low, below) = (high, above);
+        high += STRIDE;
+        above = over(high);
+    }
+    if above < 0.0 {
+        return None;
+    }
+    for _ in 0..STEPS {
+        let slope = (above - below).max(f64::MIN_POSITIVE);
+        let at = (low - below * (high - low) / slope).clamp(low, high);
+        let error = over(at);
+        if error.abs() < 1e-3 {
+            return Some(at.exp());
+        }
+        // the end that stays counts half (Illinois), so that both move
+        if error < 0.0 {
+            (low, below, above) = (at, error, above / 2.0);
+        } else {
+            (high, above, below) = (at, error, below / 2.0);
+        }
+    }
+    Some(high.exp())
 }
 
 /// ln of the waits looked at, in seconds: from a microsecond to a century.

@@ -13,6 +13,7 @@ mod run;
 mod show;
 mod simulate;
 mod table;
+mod ticks;
 mod trace;
 mod watch;
 

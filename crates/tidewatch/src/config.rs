@@ -12,12 +12,15 @@ use std::time::Duration;
 
 use fetch::{Guard, Limits};
 use schedule::policy::Spec as Policy;
+use schedule::spec::Mistake;
+use schedule::utility::{Life, Urgency, index};
+use schedule::value::Objective;
 use schedule::{Budget, Manners, Settings, Setup, Span};
 use serde::Deserialize;
 use url::Url;
 
 use crate::budget;
-use crate::source::{Flaw, Wanted, from_env, from_file};
+use crate::source::{Flaw, Spec, Wanted, from_env, from_file};
 
 /// The file, exactly as written.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -58,6 +61,8 @@ struct PolicyFile {
 #[serde(deny_unknown_fields, default)]
 struct DefaultsFile {
     importance: Option<f64>,
+    urgency: Option<String>,
+    life: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -116,6 +121,10 @@ pub struct Config {
     pub parallel: usize,
     /// Importance of a source that says nothing.
     pub importance: f64,
+    /// Urgency of a source that says nothing, where it is not `none`.
+    pub urgency: Option<String>,
+    /// Life of a source that says nothing, where it is not `overwrite`.
+    pub life: Option<String>,
     /// How to fetch.
     pub fetch: Fetch,
     /// Where everything is kept.
@@ -130,6 +139,22 @@ pub struct Config {
     pub webhooks: Vec<Webhook>,
     /// Sources of the file.
     pub sources: Vec<Wanted>,
+}
+
+impl Config {
+    /// The defaults, where a source says nothing of urgency and life.
+    pub fn fill(&self, spec: &mut Spec) {
+        spec.fill(self.urgency.as_ref(), self.life.as_ref());
+    }
+
+    /// Whether the policy can go by a source's urgency and life.
+    pub fn fits(&self, spec: &Spec) -> Result<(), Mistake> {
+        let Ok(worth) = spec.worth() else { return Ok(()) };
+        match self.setup.policy {
+            Policy::Value(Objective::Utility) => index::supported(worth),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How to fetch, as far as the file says.
@@ -225,6 +250,8 @@ impl File {
             cycle: self.cycle(&mut wrong),
             parallel: self.budget.parallel.unwrap_or(256).clamp(1, 10_000) as usize,
             importance: self.defaults.importance.unwrap_or(1.0),
+            urgency: self.urgency(&mut wrong),
+            life: self.life(&mut wrong),
             fetch: self.fetch.meaning(&mut wrong),
             dir: self.store.dir.clone().unwrap_or_else(default_dir),
             retention: self.store.retention(&mut wrong),
@@ -235,6 +262,11 @@ impl File {
         };
         if !(config.importance > 0.0 && config.importance <= 1e6) {
             wrong.add("defaults.importance", "it must be above 0 and at most 1000000");
+        }
+        for (at, wanted) in config.sources.iter().enumerate() {
+            if let Err(why) = config.fits(&wanted.spec) {
+                wrong.add(&format!("source[{at}].urgency"), why);
+            }
         }
         if wrong.0.is_empty() {
             return Ok(config);
@@ -276,7 +308,7 @@ impl File {
             let why = format!("`{text}` has no objective; only `value` has");
             wrong.add("policy.objective", why);
         }
-        let default = Policy::Value(schedule::value::Objective::Captured);
+        let default = Policy::Value(Objective::Captured);
         wrong.take("policy.name", text.parse(), default)
     }
 
@@ -301,11 +333,28 @@ impl File {
         hooks.filter_map(|(at, hook)| hook.meaning(&format!("webhook[{at}]"), wrong)).collect()
     }
 
+    fn urgency(&self, wrong: &mut Complaints) -> Option<String> {
+        let text = self.defaults.urgency.as_ref()?;
+        let urgency = wrong.take("defaults.urgency", text.parse(), Urgency::default());
+        (urgency != Urgency::default()).then(|| urgency.to_string())
+    }
+
+    fn life(&self, wrong: &mut Complaints) -> Option<String> {
+        let text = self.defaults.life.as_ref()?;
+        let life = wrong.take("defaults.life", text.parse(), Life::default());
+        (life != Life::default()).then(|| life.to_string())
+    }
+
     /// Sources and collections: a collection is a source that lists objects.
     fn sources(&self, wrong: &mut Complaints) -> Vec<Wanted> {
         let collections: Vec<toml::Table> = self.collection.iter().map(as_source).collect();
         let mut wanted = wanted("source", &self.source, wrong);
         wanted.extend(self::wanted("collection", &collections, wrong));
+        let defaults =
+            (self.urgency(&mut Complaints::default()), self.life(&mut Complaints::default()));
+        for source in &mut wanted {
+            source.spec.fill(defaults.0.as_ref(), defaults.1.as_ref());
+        }
         wanted
     }
 }

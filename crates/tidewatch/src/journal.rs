@@ -3,6 +3,8 @@
 //! A row has a kind, a source and a detail in JSON with stable names, because journals outlive programs. Reading a
 //! row gives the very entries the scheduler heard, so that folding them gives the very scheduler.
 
+use schedule::spec::Mistake;
+use schedule::utility::Worth;
 use schedule::{
     Entry, Event, Facts, Gate, HostIx, Manners, Observation, Pin, Purpose, Round, Setup, SiteIx,
     SourceIx, Span, Time, Verdict,
@@ -80,6 +82,11 @@ struct Entered {
     known: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     every: Option<i64>,
+    /// As people write them; absent where nothing was said of them, as in journals of older programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    urgency: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    life: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,6 +164,18 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// What is not the default, as people write it.
+fn said<T: Default + PartialEq + ToString>(value: T) -> Option<String> {
+    (value != T::default()).then(|| value.to_string())
+}
+
+/// What was said, or the default.
+fn meant<T: Default + std::str::FromStr<Err = Mistake>>(
+    text: Option<&String>,
+) -> Result<T, String> {
+    text.map_or(Ok(T::default()), |text| text.parse().map_err(|why: Mistake| why.to_string()))
+}
+
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("numbers and text can be written")
 }
@@ -179,6 +198,8 @@ impl Row {
             importance: facts.importance,
             known: facts.known,
             every: every.map(Span::micros),
+            urgency: said(facts.worth.urgency),
+            life: said(facts.worth.life),
         };
         Self::new(at, Kind::Entered, Some(source), &detail)
     }
@@ -275,7 +296,7 @@ fn read(row: &store::Entry) -> Result<Vec<Entry>, String> {
     let event = |event: Event| Ok(vec![Entry::Event(event)]);
     match row.kind {
         Kind::Settings => Ok(vec![Entry::Setup(from(detail)?)]),
-        Kind::Entered => Ok(entered(source()?, &from(detail)?)),
+        Kind::Entered => entered(source()?, &from(detail)?),
         Kind::Left => event(Event::Left(source()?)),
         Kind::Round => {
             let RoundBegan { number, start, end, polls } = from(detail)?;
@@ -314,17 +335,21 @@ fn from<'a, T: Deserialize<'a>>(detail: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(detail).map_err(|why| why.to_string())
 }
 
-fn entered(source: SourceIx, detail: &Entered) -> Vec<Entry> {
+fn entered(source: SourceIx, detail: &Entered) -> Result<Vec<Entry>, String> {
     let facts = Facts {
         site: SiteIx::new(detail.site as usize),
         host: HostIx::new(detail.host as usize),
         importance: detail.importance,
         known: detail.known,
+        worth: Worth {
+            urgency: meant(detail.urgency.as_ref())?,
+            life: meant(detail.life.as_ref())?,
+        },
     };
     let pinned =
         detail.every.map(|every| Event::Pinned(source, Span::from_micros(every), Pin::Asked));
     let events = std::iter::once(Event::Entered(source, facts)).chain(pinned);
-    events.map(Entry::Event).collect()
+    Ok(events.map(Entry::Event).collect())
 }
 
 fn purpose(word: &str) -> Result<Purpose, String> {
@@ -371,7 +396,9 @@ mod tests {
     #[test]
     fn what_is_written_is_what_is_read() {
         let (at, source, host) = (Time::from_secs(5), SourceIx::new(3), HostIx::new(2));
-        let facts = Facts { site: SiteIx::new(1), host, importance: 2.5, known: false };
+        let worth =
+            Worth { urgency: "half-life 30m".parse().unwrap(), life: "last 20".parse().unwrap() };
+        let facts = Facts { site: SiteIx::new(1), host, importance: 2.5, known: false, worth };
         let every = Span::from_secs(600);
         let round = Round::of(4, at, at + every, 77);
         let manners = Manners { gap: every, parallel: 2 };
@@ -404,6 +431,23 @@ mod tests {
         for (row, expected) in cases {
             assert_eq!(back(&row), expected, "{row:?}");
         }
+    }
+
+    /// A journal from before urgency and life reads as it always did.
+    #[test]
+    fn an_old_entry_says_nothing_of_worth() {
+        let detail = br#"{"site":1,"host":2,"importance":1.0,"known":true}"#.to_vec();
+        let row = store::Entry {
+            n: 1,
+            at: Micros(0),
+            kind: Kind::Entered,
+            source: Some(SourceId(1)),
+            detail: Some(detail),
+        };
+        let Entry::Event(Event::Entered(_, facts)) = entries(&row).unwrap()[0] else {
+            panic!("an entry")
+        };
+        assert_eq!(facts.worth, Worth::default());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use detect::{Items, ItemsText, Rule, RuleText, TriggerText};
 use dynamics::quality::Metric;
 use fetch::{Auth, Host, Request, Secret, Validators};
 use schedule::Span;
+use schedule::spec::Mistake;
+use schedule::utility::{Life, Urgency, Worth};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -51,6 +53,12 @@ pub struct Spec {
     /// A fixed interval, whatever the policy thinks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<String>,
+    /// What waiting does to the worth of a change of it: `half-life 30m`, `within 2h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgency: Option<String>,
+    /// What a page does with old information: `overwrite`, `append`, `last 20`, `for 7d`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<String>,
     /// Header lines to send.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -211,7 +219,7 @@ pub struct Objects {
 }
 
 /// Every key a source may have, to name them when one is misspelt.
-pub const KEYS: [&str; 14] = [
+pub const KEYS: [&str; 16] = [
     "url",
     "site",
     "tags",
@@ -221,6 +229,8 @@ pub const KEYS: [&str; 14] = [
     "ignore",
     "trigger",
     "every",
+    "urgency",
+    "life",
     "headers",
     "headers_env",
     "cookies",
@@ -234,6 +244,8 @@ pub struct Watch {
     pub rule: Rule,
     /// A fixed interval.
     pub every: Option<Span>,
+    /// What a change of it is worth.
+    pub worth: Worth,
     /// The objects it lists, if it is a collection.
     pub objects: Option<Objects>,
     headers: Vec<(String, Secret)>,
@@ -305,11 +317,13 @@ impl Spec {
         serde_json::from_str(text)
     }
 
-    /// The same is read of it: it may differ in when it is looked at and in what is told of it.
+    /// The same is read of it: it may differ in when it is looked at, in what a change is worth and in what is told of it.
     pub fn reads_like(&self, other: &Self) -> bool {
         let read = |spec: &Self| Self {
             trigger: None,
             every: None,
+            urgency: None,
+            life: None,
             collection: spec.collection.as_ref().map(Collection::without_target),
             ..spec.clone()
         };
@@ -349,6 +363,7 @@ impl Spec {
                 None
             }
         };
+        let worth = self.worth().map_err(|why| flaws.push(why)).unwrap_or_default();
         let mut keep = |result: Result<_, Flaw>| result.map_err(|why| flaws.push(why)).ok();
         let headers: Vec<(String, Secret)> =
             self.lines().into_iter().filter_map(&mut keep).collect();
@@ -377,9 +392,28 @@ impl Spec {
         }
         flaws.extend(bad_headers(&headers));
         match rule {
-            Ok(rule) if flaws.is_empty() => Ok(Watch { rule, every, objects, headers, auth }),
+            Ok(rule) if flaws.is_empty() => {
+                Ok(Watch { rule, every, worth, objects, headers, auth })
+            }
             _ => Err(flaws),
         }
+    }
+
+    /// What a change of it is worth.
+    pub fn worth(&self) -> Result<Worth, Flaw> {
+        let urgency = self.urgency.as_deref().map_or(Ok(Urgency::default()), str::parse);
+        let life = self.life.as_deref().map_or(Ok(Life::default()), str::parse);
+        let said = |key: &str, why: Mistake| flaw(key, why.to_string());
+        Ok(Worth {
+            urgency: urgency.map_err(|why| said("urgency", why))?,
+            life: life.map_err(|why| said("life", why))?,
+        })
+    }
+
+    /// With these words on urgency and life where it has none of its own.
+    pub fn fill(&mut self, urgency: Option<&String>, life: Option<&String>) {
+        self.urgency = self.urgency.take().or(urgency.cloned());
+        self.life = self.life.take().or(life.cloned());
     }
 
     /// All header lines, cookies last.

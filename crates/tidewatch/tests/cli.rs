@@ -462,3 +462,95 @@ fn the_polling_times_paper_is_written() {
     assert!(report.contains("| at :05 and :15 | {5, 15} | close to 1.0 | 1.000 |"), "{report}");
     assert!(dir.path().join("figure5.svg").exists());
 }
+
+const TICKS: [&str; 9] = [
+    "simulate",
+    "--world",
+    "poisson(sites=2,pages=12,mean=30m)",
+    "--tick",
+    "1m",
+    "--capacity",
+    "1",
+    "--ticks",
+    "60",
+];
+
+fn in_ticks<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    TICKS.iter().copied().chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn ticks_add_utility_delays_and_the_bound() {
+    let document = json(&in_ticks(&[
+        "--seeds",
+        "2",
+        "--urgency",
+        "per-tick 0.9",
+        "--life",
+        "overwrite",
+        "--probabilities",
+        "noisy(fpn=0.1,spread=2)",
+        "--policies",
+        "wic,wic+search,cam,round-robin",
+        "--json",
+    ]));
+    assert_eq!((&document["sources"], &document["cycles"]), (&12.into(), &60.into()));
+    for policy in document["policies"].as_array().unwrap() {
+        for score in ["utility", "bound", "share_of_bound", "captured", "zero_delay"] {
+            let mean = policy[score]["mean"].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&mean), "{score}: {mean}");
+        }
+        assert_eq!(policy["delay"].as_array().unwrap().len(), 11);
+        assert!(policy["expected"]["share_of_bound"]["mean"].as_f64().unwrap() <= 1.0 + 1e-9);
+    }
+    let expected =
+        |at: usize| document["policies"][at]["expected"]["utility"]["mean"].as_f64().unwrap();
+    assert!(expected(1) >= expected(0) && expected(0) >= expected(3));
+}
+
+#[test]
+fn ticks_are_shown_drawn_and_asked_for_wisely() {
+    let dir = TempDir::new().unwrap();
+    let (plot, table) = (dir.path().join("late.svg"), dir.path().join("urgency.txt"));
+    fs::write(&table, "1\n0.5\n0.25\n").unwrap();
+    let urgency = format!("table {}", table.display());
+    let args = [
+        "--urgency",
+        &urgency,
+        "--life",
+        "last 2",
+        "--plot",
+        plot.to_str().unwrap(),
+        "--seeds",
+        "1",
+    ];
+    let shown = stdout(&in_ticks(&args));
+    assert!(shown.contains("wic+search") && shown.contains("no schedule could exceed"), "{shown}");
+    assert!(fs::read_to_string(&plot).unwrap().contains("<svg"));
+    fs::write(&table, "1\n2\n").unwrap();
+    assert!(refused(&in_ticks(&["--urgency", &urgency]), 2).contains("never rises"));
+    assert!(refused(&in_ticks(&["--life", "for ever"]), 2).contains("`for ever`"));
+    assert!(refused(&in_ticks(&["--probabilities", "exakt"]), 2).contains("`exakt`"));
+    assert!(refused(&in_ticks(&["--budget", "10%"]), 2).contains("--capacity"));
+    assert!(refused(&with(&["--policies", "wic+search"]), 2).contains("--tick"));
+    refused(&["simulate", "--tick", "1m"], 2);
+}
+
+#[test]
+fn the_wic_paper_is_written() {
+    let dir = TempDir::new().unwrap();
+    let out = dir.path().to_str().unwrap();
+    assert!(stdout(&["reproduce", "wic", "--small", "--out", out]).contains("report.md"));
+    let report = fs::read_to_string(dir.path().join("report.md")).unwrap();
+    for part in [
+        "Figure 5",
+        "Figure 7",
+        "Figures 8 and 9",
+        "Section 5.4",
+        "Section 4",
+        "Better than greedy",
+    ] {
+        assert!(report.contains(part), "{part}");
+    }
+    assert!(dir.path().join("figure9.svg").exists() && dir.path().join("better.csv").exists());
+}

@@ -96,3 +96,36 @@ fn unknown_keys_are_refused_by_name() {
     let wrong = config::parse("[fetch]\ntimout = \"3s\"").unwrap_err();
     assert!(wrong.contains("timout"), "{wrong}");
 }
+
+/// Urgency and life of the defaults reach every source that says nothing; what cannot steer is refused by name.
+#[test]
+fn urgency_and_life_are_understood_and_refused_where_they_cannot_steer() {
+    let text = |urgency: &str, life: &str| {
+        format!(
+            "[policy]\nobjective = \"utility\"\n[defaults]\nurgency = \"half-life 6h\"\n\
+             [[source]]\nurl = \"https://example.org/a\"\nurgency = \"{urgency}\"\nlife = \"{life}\"\n\
+             [[source]]\nurl = \"https://example.org/b\"\n"
+        )
+    };
+    let config = config::parse(&text("within 2h", "append")).unwrap().check().unwrap();
+    let worth = |at: usize| config.sources[at].spec.worth().unwrap();
+    assert_eq!(
+        (worth(0).urgency.to_string(), worth(0).life.to_string()),
+        ("within 2h".into(), "append".into())
+    );
+    assert_eq!(
+        (worth(1).urgency.to_string(), worth(1).life.to_string()),
+        ("half-life 6h".into(), "overwrite".into())
+    );
+    for (urgency, life, named) in [
+        ("per-tick 0.9", "append", "source[0].urgency"),
+        ("none", "append", "source[0].urgency"),
+        ("soon", "append", "source[0].urgency"),
+        ("none", "for ever", "source[0].life"),
+    ] {
+        let wrong = config::parse(&text(urgency, life)).unwrap().check().err().unwrap().to_string();
+        assert!(wrong.contains(&format!("`{named}`")), "{wrong}");
+    }
+    let other = config::parse("[defaults]\nlife = \"last\"").unwrap().check().err().unwrap();
+    assert!(other.to_string().contains("`defaults.life`"));
+}

@@ -78,14 +78,18 @@ fn a_replayed_journal_makes_the_same_choices() {
     for policy in [
         "value",
         "value\"\nobjective = \"age",
+        "value\"\nobjective = \"utility",
         "round-robin",
         "greedy(samples=2)",
         "frequency",
+        "wic",
         "timed(period=1m,polls=8)",
     ] {
         let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
         let site = Site::start(9, false, &runtime);
-        let toml = site.toml(&format!("{QUICK}[policy]\nname = \"{policy}\"\ncycle = \"20s\"\n"));
+        let worth = "[defaults]\nurgency = \"half-life 30s\"\nlife = \"last 3\"\n";
+        let toml = format!("{QUICK}{worth}[policy]\nname = \"{policy}\"\ncycle = \"10s\"\n");
+        let toml = site.toml(&toml);
         let mut rig = open(dir.path(), &toml, &runtime, START);
         for second in 0..70 {
             if second % 3 == 0 {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schedule::Span;
 use schedule::sample_size::{Law, refined, theorem2};
 use schedule::spec::Mistake;
+use schedule::utility::Worth;
 
 use super::two_sites::{float, outcome};
 use super::{Error, Report};
@@ -59,7 +60,12 @@ impl Lab<'_> {
         seeds: u64,
     ) -> Result<Comparison, Mistake> {
         let spec = format!("{world}(sites={},pages={})", self.scale.sites, self.scale.pages);
-        let ground = Ground::Drawn { spec: spec.parse::<synth::Spec>()?, cycle: MONTH, cycles };
+        let ground = Ground::Drawn {
+            spec: spec.parse::<synth::Spec>()?,
+            cycle: MONTH,
+            cycles,
+            worth: Worth::default(),
+        };
         run_on(&ground, policies, paper_r, seeds)
     }
 

@@ -454,6 +454,7 @@ mod tests {
     use crate::policy::AnyPolicy;
     use crate::policy::Spec;
     use crate::scheduler::Settings as SchedulerSettings;
+    use crate::utility::Worth;
     use crate::{Budget, Scheduler, SiteIx};
 
     /// One source that changes daily at some hour of the day, and how long its changes waited to be seen.
@@ -477,8 +478,13 @@ mod tests {
             let budget = Budget::flow(1_000, Span::DAY);
             let settings = SchedulerSettings { budget, ..SchedulerSettings::default() };
             let mut scheduler = Scheduler::new(spec.build(2), settings);
-            let facts =
-                Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 1.0, known: true };
+            let facts = Facts {
+                site: SiteIx::FIRST,
+                host: HostIx::FIRST,
+                importance: 1.0,
+                known: true,
+                worth: Worth::default(),
+            };
             scheduler.tell(Time::ZERO, Event::Entered(SourceIx::FIRST, facts));
             scheduler.tell(Time::ZERO, Event::Round(Round::of(1, Time::ZERO, Time::MAX, 4)));
             let waited = Vec::new();
@@ -626,8 +632,13 @@ mod tests {
         let mut timed = Timed::new(settings, 1);
         let learner = crate::learner::Learner::default();
         let enters = |timed: &mut Timed, at| {
-            let facts =
-                Facts { site: SiteIx::FIRST, host: HostIx::FIRST, importance: 1.0, known: true };
+            let facts = Facts {
+                site: SiteIx::FIRST,
+                host: HostIx::FIRST,
+                importance: 1.0,
+                known: true,
+                worth: Worth::default(),
+            };
             timed.tell(Time::ZERO, &Event::Entered(SourceIx::new(at), facts), &learner);
         };
         assert_eq!(timed.polls(), 1);

@@ -21,6 +21,7 @@
 use super::Strategy;
 use super::history::History;
 use crate::spec::Mistake;
+use crate::utility::Life;
 
 /// What stretches cost, between points 0 to m on a circle.
 pub trait Cost {
@@ -28,15 +29,6 @@ pub trait Cost {
     fn points(&self) -> usize;
     /// The cost of the stretch (a, b], a < m, a < b ≤ a + m.
     fn of(&self, a: usize, b: usize) -> f64;
-}
-
-/// What remains of a change when the next one comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
-    /// Nothing: only the newest is there to be found.
-    Overwrite,
-    /// All of it.
-    Append,
 }
 
 /// What is to be avoided, as weights of a mixture.
@@ -55,7 +47,7 @@ pub struct Objective<'u> {
 pub struct Worth<'u> {
     /// The price of worth lost.
     pub price: f64,
-    /// What becomes of a change when the next one comes.
+    /// What becomes of a change when the next one comes: `overwrite` or `append`.
     pub life: Life,
     /// U, by slots waited.
     pub urgency: &'u dyn Fn(usize) -> f64,
@@ -319,6 +311,11 @@ pub struct Costed<'h> {
 impl<'h> Costed<'h> {
     /// Weighs the stretches of a history.
     pub fn new(history: &'h History, objective: &Objective<'_>) -> Result<Self, Mistake> {
+        if let Some(Worth { life: life @ (Life::Last(_) | Life::For(_)), .. }) = objective.worth {
+            let problem =
+                format!("polling times know the lives `overwrite` and `append`, not `{life}`");
+            return Err(Mistake(problem));
+        }
         let points = Points::of(history);
         let cost = if points.len() <= Table::MOST {
             Empirical::Table(Table::build(&points, objective))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use lab::listing::Listing;
-use lab::papers::{polling_times, repository_quality, sampling};
+use lab::papers::{polling_times, repository_quality, sampling, wic};
 use lab::trace::{Kinds, Present, Trace};
 use serde::Serialize;
 
@@ -22,8 +22,8 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// A real trace to run the same experiments on: of sites for `sampling` (24 cycles of 30 days), of periodic sources for
-    /// `polling-times`, of objects for `repository-quality`. With `all`, a directory with `sites`, `periodic` and `objects`
-    /// in it, as many of them as there are
+    /// `polling-times`, of objects for `repository-quality`, of streams (and `ebay_bids`) for `wic`. With `all`, a directory
+    /// with `sites`, `periodic`, `objects` and `streams` in it, as many of them as there are
     #[arg(long, value_name = "DIR")]
     trace: Option<PathBuf>,
     /// First day of the trace's window, UTC
@@ -45,12 +45,15 @@ enum Paper {
     PollingTimes,
     /// Repository quality: survival, arrivals and decay of mirrored collections; needs an object trace
     RepositoryQuality,
+    /// Pandey, Dhamdhere & Olston 2004, WIC: what a poll is worth, and the schedule that earns most
+    Wic,
     /// All papers
     All,
 }
 
 impl Paper {
-    const EACH: [Self; 3] = [Self::Sampling, Self::PollingTimes, Self::RepositoryQuality];
+    const EACH: [Self; 4] =
+        [Self::Sampling, Self::PollingTimes, Self::RepositoryQuality, Self::Wic];
 
     /// The name of the paper, and of the kind of trace that goes with it.
     fn names(self) -> (&'static str, &'static str) {
@@ -58,6 +61,7 @@ impl Paper {
             Self::Sampling => ("sampling", "sites"),
             Self::PollingTimes => ("polling-times", "periodic"),
             Self::RepositoryQuality => ("repository-quality", "objects"),
+            Self::Wic => ("wic", "streams"),
             Self::All => ("all", ""),
         }
     }
@@ -105,6 +109,7 @@ impl Reproduce {
             Paper::Sampling | Paper::All => self.sampling(place, voice),
             Paper::PollingTimes => self.polling_times(place, voice),
             Paper::RepositoryQuality => repository_quality(place, voice),
+            Paper::Wic => self.wic(place, voice),
         };
         Ok(Written { paper: paper.names().0, report: report? })
     }
@@ -139,6 +144,21 @@ impl Reproduce {
         let bar = voice.progress(if real.is_some() { 8 } else { 3 }, "figures");
         let scale = polling_times::Scale { hours, real, ..polling_times::Scale::default() };
         let report = polling_times::reproduce(place.out, &scale, &|what| step(&bar, what))?;
+        bar.finish_and_clear();
+        Ok(report)
+    }
+
+    fn wic(&self, place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
+        let mut scale = wic::Scale::default();
+        if self.small {
+            scale = wic::Scale { pages: 1_000, seeds: 1, ..scale };
+        }
+        if let Some(dir) = place.trace {
+            scale.auctions = wic::auctions::read(dir)?;
+            scale.streams = Some(Trace::read(dir)?);
+        }
+        let bar = voice.progress(if scale.streams.is_some() { 36 } else { 13 }, "figures");
+        let report = wic::reproduce(place.out, &scale, &|what| step(&bar, what))?;
         bar.finish_and_clear();
         Ok(report)
     }

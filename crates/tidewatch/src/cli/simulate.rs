@@ -1,4 +1,4 @@
-//! `tidewatch simulate`: policies side by side on a trace or a world, two clocks, one scheduler.
+//! `tidewatch simulate`: policies side by side on a trace or a world, three clocks, one scheduler.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use schedule::spec::{Mistake, split};
 use schedule::{Span, policy};
 
 use super::table::{self, counted, with_interval};
+use super::ticks::InTicks;
 use super::{Failure, Voice};
 use crate::budget::Budget;
 use crate::words::duration;
@@ -53,6 +54,8 @@ pub(crate) struct Simulate {
     /// Which kinds of update count as a change
     #[arg(long, value_name = "KINDS", default_value = "change,bulk")]
     kinds: String,
+    #[command(flatten)]
+    ticks: InTicks,
     /// Run with seeds 1 to N; intervals are over seeds
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
@@ -68,14 +71,17 @@ Replays a trace or a made-up world under policies and scores them.
 Without --trace and --world: the sampling paper's main experiment on its synthetic world.
 
 Cycles: `--cycle 30d --cycles 24 --budget 28%` makes every poll of a cycle at the cycle's end.
-Continuous: `--budget 600/h` or `28%/30d` spreads polls over time.";
+Continuous: `--budget 600/h` or `28%/30d` spreads polls over time.
+Ticks: `--tick 1m --capacity 8` makes at most 8 polls an instant; what a change is worth falls with its delay
+(`--urgency`) and with what the page does to it (`--life`), and every policy is shown beside what no schedule could beat.";
 
 const EXAMPLES: &str = "\
 Examples:
   tidewatch simulate
   tidewatch simulate --world 'bursts(sites=50,pages=5000)' --cycles 24 --budget 10%
   tidewatch simulate --trace DIR --from 2023-07-01 --cycles 24 --budget 28% --count per-cycle
-  tidewatch simulate --trace DIR --budget 1%/1d --policies round-robin,oracle --json";
+  tidewatch simulate --trace DIR --budget 1%/1d --policies round-robin,oracle --json
+  tidewatch simulate --tick 1m --capacity 8 --urgency 'per-tick 0.9' --life overwrite --policies wic,wic+search,cam";
 
 #[derive(Clone, Copy, ValueEnum)]
 enum CountArg {
@@ -101,11 +107,18 @@ impl Simulate {
         if self.world.as_deref() == Some("list") {
             return world_list(voice);
         }
+        if let Some(ticks) = self.ticks.settings()? {
+            return self.run_in_ticks(&ticks, voice);
+        }
         let built_in = self.trace.is_none() && self.world.is_none();
         if built_in {
             self.fill_in();
         }
-        let contenders = contenders(&self.policies)?;
+        let contenders = contenders(&self.policies, Contender::all)?;
+        if let Some(who) = contenders.iter().find(|who| who.wants_ticks()) {
+            let problem = format!("`{}` plans instants; give `--tick 1m --capacity 8`", who.text);
+            return Err(Failure::Asked(problem));
+        }
         let budget: Budget = self.budget.as_deref().unwrap_or("28%").parse()?;
         let cycle = self.cycle(budget)?;
         let clock = self.clock(budget, cycle)?;
@@ -130,6 +143,74 @@ impl Simulate {
             voice.remark(&format!("drew {}", path.display()));
         }
         Ok(())
+    }
+
+    /// Rounds are instants.
+    fn run_in_ticks(&self, asked: &super::ticks::Asked, voice: Voice) -> Result<(), Failure> {
+        for (flag, given) in [
+            ("--budget", self.budget.is_some()),
+            ("--cycle", self.cycle.is_some()),
+            ("--cycles", self.cycles.is_some()),
+            ("--count", self.count.is_some()),
+        ] {
+            if given {
+                let problem = format!(
+                    "`{flag}` is for cycles and flows; ticks have `--capacity` and `--ticks`"
+                );
+                return Err(Failure::Asked(problem));
+            }
+        }
+        let contenders = contenders(&self.policies, Contender::in_ticks)?;
+        let ground = self.ground_of_ticks(asked, voice)?;
+        if let Some(path) = &self.plot {
+            figure::can_draw(path)?;
+        }
+        let instants = u64::from(asked.instants) * self.seeds * contenders.len() as u64;
+        let bar = voice.progress(instants, "simulating");
+        let comparison =
+            compare::compare_in_ticks(&ground, &asked.ticks, &contenders, self.seeds, &|| {
+                bar.inc(1)
+            });
+        bar.finish_and_clear();
+        voice.result(&comparison, || super::ticks::report(&comparison, asked))?;
+        if let Some(path) = &self.plot {
+            figure::lines(&super::ticks::chart(&comparison), path)?;
+            voice.remark(&format!("drew {}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn ground_of_ticks(
+        &self,
+        asked: &super::ticks::Asked,
+        voice: Voice,
+    ) -> Result<Ground, Failure> {
+        let tick = asked.ticks.tick;
+        let Some(dir) = &self.trace else {
+            if self.world.is_none() {
+                voice.remark(&format!("a built-in world: {BUILT_IN}"));
+            }
+            let spec: synth::Spec = self.world.as_deref().unwrap_or(BUILT_IN).parse()?;
+            if self.from.is_some() || self.present.is_some() {
+                return Err(Failure::Asked(
+                    "`--from` and `--present` cut a trace; a world has neither".to_owned(),
+                ));
+            }
+            let (cycle, cycles) = (tick, asked.instants);
+            return Ok(Ground::Drawn { spec, cycle, cycles, worth: asked.worth });
+        };
+        let kinds: Kinds = self.kinds.parse()?;
+        let trace = Trace::read(dir)?;
+        let window = self.window(&trace, tick, Some(asked.instants))?;
+        let present = match self.present {
+            Some(PresentArg::Throughout) => Present::Throughout,
+            Some(PresentArg::Any) | None => Present::Any,
+        };
+        let world = trace.world(window.from, window.to, present, kinds);
+        if world.is_empty() {
+            voice.remark("no source takes part in this window; try another `--from`");
+        }
+        Ok(Ground::Fixed(Arc::new(world.with_worth(asked.worth))))
     }
 
     /// The built-in run: CN-52's setting.
@@ -192,10 +273,11 @@ impl Simulate {
                 ));
             }
             let cycles = self.cycles.unwrap_or(5);
-            return Ok(Grounded { ground: Ground::Drawn { spec, cycle, cycles }, rounds: cycles });
+            let ground = Ground::Drawn { spec, cycle, cycles, worth: self.ticks.worth()? };
+            return Ok(Grounded { ground, rounds: cycles });
         };
         let trace = Trace::read(dir)?;
-        let window = self.window(&trace, cycle)?;
+        let window = self.window(&trace, cycle, self.cycles)?;
         let present = match self.present {
             Some(PresentArg::Any) => Present::Any,
             None if budget.per.is_some() => Present::Any,
@@ -207,10 +289,11 @@ impl Simulate {
                 "no source takes part in this window; try `--present any` or another `--from`",
             );
         }
+        let world = world.with_worth(self.ticks.worth()?);
         Ok(Grounded { ground: Ground::Fixed(Arc::new(world)), rounds: window.cycles })
     }
 
-    fn window(&self, trace: &Trace, cycle: Span) -> Result<Window, Failure> {
+    fn window(&self, trace: &Trace, cycle: Span, cycles: Option<u32>) -> Result<Window, Failure> {
         let length = cycle.micros() / 1_000_000;
         if Span::from_secs(length) != cycle {
             return Err(Failure::Asked(
@@ -219,12 +302,12 @@ impl Simulate {
         }
         let Some((start, end)) = trace.span() else {
             let from = self.from.as_deref().map_or(Ok(0), moment)?;
-            let cycles = self.cycles.unwrap_or(1);
+            let cycles = cycles.unwrap_or(1);
             return Ok(Window { from, to: from + length * i64::from(cycles), cycles });
         };
         let from = self.from.as_deref().map_or(Ok(start), moment)?;
         let whole = u32::try_from((end - from).max(0) / length).unwrap_or(u32::MAX);
-        let cycles = self.cycles.unwrap_or(whole);
+        let cycles = cycles.unwrap_or(whole);
         let covers = i64::from(cycles) * length;
         if cycles == 0 || from + covers > end + length - 1 || from + length <= start {
             return Err(Failure::Asked(format!(
@@ -250,12 +333,15 @@ struct Window {
     cycles: u32,
 }
 
-/// What `--policies` names; `all` stands for every policy and bound with its default settings.
-fn contenders(text: &str) -> Result<Vec<Contender>, Mistake> {
+/// The world of `--tick` without another: 200 sources that change every few hours.
+const BUILT_IN: &str = "poisson(sites=10,pages=200,mean=2h)";
+
+/// What `--policies` names; `all` stands for every one that fits, with its default settings.
+fn contenders(text: &str, all: fn() -> Vec<Contender>) -> Result<Vec<Contender>, Mistake> {
     let mut list = Vec::new();
     for part in split(text)? {
         match part {
-            "all" => list.extend(Contender::all()),
+            "all" => list.extend(all()),
             policy => list.push(policy.parse()?),
         }
     }

@@ -42,6 +42,12 @@ pub(crate) struct Add {
     /// Look this often, whatever the policy thinks, such as `10m`
     #[arg(long, value_name = "SPAN")]
     every: Option<String>,
+    /// What waiting does to a change's worth, such as `half-life 30m` or `within 2h`
+    #[arg(long, value_name = "WORDS")]
+    urgency: Option<String>,
+    /// What the page does with old information: `overwrite`, `append`, `last 20` or `for 7d`
+    #[arg(long, value_name = "WORDS")]
+    life: Option<String>,
     #[command(flatten)]
     place: Place,
 }
@@ -62,6 +68,8 @@ impl Add {
                 exclude: many(&self.exclude),
                 ignore: many(&self.ignore),
                 every: self.every.clone(),
+                urgency: self.urgency.clone(),
+                life: self.life.clone(),
                 ..Spec::default()
             },
         }

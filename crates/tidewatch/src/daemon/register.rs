@@ -57,6 +57,7 @@ impl Watched {
             host: self.host_ix,
             importance: self.importance as f32,
             known: self.state.fingerprint.is_some(),
+            worth: self.watch.worth,
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use schedule::utility::Worth;
 use schedule::{Event, Facts, Pin, SourceIx, Span, Time};
 use serde::{Deserialize, Serialize};
 use store::{Added, Batch, HostId, NewSource, SiteId, Source, SourceId, State};
@@ -78,8 +79,13 @@ impl Core {
     }
 
     fn add(&mut self, now: Time, wanted: &[Wanted], origin: &str) -> anyhow::Result<Vec<Watching>> {
-        let drafts: anyhow::Result<Vec<Draft>> =
-            wanted.iter().map(|wanted| Draft::new(wanted, self.config.importance)).collect();
+        let draft = |wanted: &Wanted| {
+            let mut wanted = wanted.clone();
+            self.config.fill(&mut wanted.spec);
+            self.config.fits(&wanted.spec)?;
+            Draft::new(&wanted, self.config.importance)
+        };
+        let drafts: anyhow::Result<Vec<Draft>> = wanted.iter().map(draft).collect();
         let drafts = drafts?;
         let added = self.commit_sources(now, &drafts, origin)?;
         let watching = |(draft, added): (&Draft, &Added)| {
@@ -198,6 +204,7 @@ struct Draft {
     importance: f64,
     spec: String,
     every: Option<Span>,
+    worth: Worth,
     /// The source it replaces.
     edits: Option<Source>,
 }
@@ -218,6 +225,7 @@ impl Draft {
             importance: wanted.importance.unwrap_or(importance),
             spec: wanted.spec.to_text(),
             every: watch.every,
+            worth: watch.worth,
             edits: None,
         })
     }
@@ -245,6 +253,7 @@ impl Draft {
             host: host_ix(host),
             importance: self.importance as f32,
             known: self.keeps_rule() && was_seen,
+            worth: self.worth,
         }
     }
 
