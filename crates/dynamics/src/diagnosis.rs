@@ -7,10 +7,11 @@
 //!             sⱼ = λτ (Qⱼ − pⱼ)/pⱼ,  vⱼ = (λτ)² (1 − pⱼ)/pⱼ,  z̄ the mean of z by v
 //! ```
 //!
-//! Under a Poisson source zⱼ is known before poll j and Z is standard normal; hazards that fall (bursts) make it negative, rising
-//! ones (clockwork) positive. Phase-lock: where polls and updates both keep a beat, polls see a pattern and not the law; it shows as
-//! changes at every poll, or in a pattern that repeats, or as ages all alike. Then only a bound can be given, and irregular polls
-//! are the cure. Paper: BS-03, BS-46, BS-48 (`docs/papers/li-cline-loguinov-2015.md`); the test is ours.
+//! Under a Poisson source zⱼ is known before poll j and Z is standard normal; hazards that fall (bursts) make it
+//! negative, rising ones (clockwork) positive. Phase-lock: where polls and updates both keep a beat, polls see a
+//! pattern and not the law; it shows as changes at every poll, or in a pattern that repeats, or as ages all alike. Then
+//! only a bound can be given, and irregular polls are the cure. Paper: BS-03, BS-46, BS-48
+//! (`docs/papers/li-cline-loguinov-2015.md`); the test is ours.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -213,7 +214,7 @@ fn phase_lock(history: &History, spacing: Spacing) -> Option<PhaseLock> {
     }
     let repeats = |period: &usize| flags.iter().skip(*period).zip(&flags).all(|(a, b)| a == b);
     // a pattern of n polls is no accident once it was seen often enough for every poll of it to be foretold
-    (2..=flags.len() / REPEATS.max(2)).find(repeats).map(PhaseLock::Pattern)
+    (2..=flags.len() / REPEATS).find(repeats).map(PhaseLock::Pattern)
 }
 
 /// Z, and how likely it is.

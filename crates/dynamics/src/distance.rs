@@ -5,8 +5,8 @@
 //! KS     κ = max |Hₙ − Gₙ|                          Kolmogorov and Smirnov's
 //! ```
 //!
-//! Both over the points at which the two are compared. The sum of WMRD must be cut off somewhere (its denominator grows for
-//! ever), and over all x a step function never comes near a smooth one; so the points belong to the number.
+//! Both over the points at which the two are compared. The sum of WMRD must be cut off somewhere (its denominator grows
+//! for ever), and over all x a step function never comes near a smooth one; so the points belong to the number.
 //! Paper: (23), (24), BS-37, BS-48 (`docs/papers/li-cline-loguinov-2015.md`).
 
 /// Σ|H − G| / Σ(H + G)/2 over pairs (H, G); zero of nothing.

@@ -6,10 +6,11 @@
 //! A_U(sⱼ)       the age of the version seen, if the source tells
 //! ```
 //!
-//! A look says *changed* about the time since the look before it. The first look of a history has none before it, so its
-//! word counts only when the history continues an earlier one. Q_ij from c assumes that a version never comes back.
+//! A look says *changed* about the time since the look before it. The first look of a history has none before it, so
+//! its word counts only when the history continues an earlier one. Q_ij from c assumes that a version never comes back.
 //!
-//! Paper: BS-01, BS-04, BS-48 (`docs/papers/li-cline-loguinov-2015.md`). Times are seconds, or any unit used throughout.
+//! Paper: BS-01, BS-04, BS-48 (`docs/papers/li-cline-loguinov-2015.md`). Times are seconds, or any unit used
+//! throughout.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +86,8 @@ impl History {
         }
     }
 
-    /// What looks at `polls` see of a source that changes at `updates`, both in order; ages are told once there was an update.
-    /// An update at the very moment of a look is seen by it (BS-01).
+    /// What looks at `polls` see of a source that changes at `updates`, both in order; ages are told once there was an
+    /// update. An update at the very moment of a look is seen by it (BS-01).
     pub fn blind(updates: &[f64], polls: &[f64]) -> Self {
         let (mut seen, mut looks) = (0, Vec::with_capacity(polls.len()));
         for &at in polls {

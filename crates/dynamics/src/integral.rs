@@ -1,7 +1,7 @@
 //! The one integral: a smooth function over a stretch, or over all that lies beyond a point. No paper.
 //!
-//! Gauss and Legendre's eight points in each of many panels: a dozen digits where the function is smooth. Where it has a
-//! corner, the caller cuts there.
+//! Gauss and Legendre's eight points in each of many panels: a dozen digits where the function is smooth. Where it has
+//! a corner, the caller cuts there.
 
 /// Half of the points and weights on \[−1, 1\]; the other half mirrors them.
 const POINTS: [(f64, f64); 4] = [

@@ -11,12 +11,12 @@
 //! | M6 | [`pairs`] | comparisons | every pair of looks, by distance | G_U | polls whose distances reach everywhere |
 //! | mixture | [`mixture`] | both | what each look says of the age | G_U, F_U | any source, any polls |
 //!
-//! From G_U to F_U = 1 − g_U/g_U(0): [`recover`] differentiates as the paper does, [`concave`] first bends the estimate to
-//! what an age law must be, [`mixture`] never leaves such laws ([`law`]). [`slope`] is the rate μ = g_U(0) alone. [`bootstrap`] says how
-//! sure any of it is.
+//! From G_U to F_U = 1 − g_U/g_U(0): [`recover`] differentiates as the paper does, [`concave`] first bends the estimate
+//! to what an age law must be, [`mixture`] never leaves such laws ([`law`]). [`slope`] is the rate μ = g_U(0) alone.
+//! [`bootstrap`] says how sure any of it is.
 //!
-//! Undefined is `None`, never zero. Estimators hear looks one by one and add up over the stretches of a history ([`Stream`]).
-//! Paper: BS-10..BS-46, B11, B12 (`docs/papers/li-cline-loguinov-2015.md`).
+//! Undefined is `None`, never zero. Estimators hear looks one by one and add up over the stretches of a history
+//! ([`Stream`]). Paper: BS-10..BS-46, B11, B12 (`docs/papers/li-cline-loguinov-2015.md`).
 
 pub mod all_ages;
 pub mod bootstrap;

@@ -1,5 +1,5 @@
-//! The blind-sampling paper against values that are not ours (tests/golden/README.md), its Table I, and how good the recovered laws and
-//! their bands are. Long versions: `tidewatch reproduce blind-sampling`.
+//! The blind-sampling paper against values that are not ours (tests/golden/README.md), its Table I, and how good the
+//! recovered laws and their bands are. Long versions: `tidewatch reproduce blind-sampling`.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
@@ -114,7 +114,8 @@ fn bs_37_table_1() {
         let mut sums = [0.0; 4];
         let paths = 200;
         for seed in 0..paths {
-            // the window begins with a detection, so that M5's first gap is known, as in a simulation that knows all ages
+            // the window begins with a detection, so that M5's first gap is known, as in a simulation that knows all
+            // ages
             let whole = blind(&PAPER, &Process::Constant { period: 1.0 }, horizon + 50.0, seed);
             let (_, from) = whole.cut(whole.detections().next().unwrap() - 1);
             let (window, _) = from.cut(horizon as usize);
@@ -137,8 +138,8 @@ fn bs_37_table_1() {
     }
 }
 
-/// Mean |F̂ − F| at 60 points up to 3: by the mixture, by M6 (bins of .05) differentiated where the search finds E\[U\] flat, and with the
-/// best of four steps in hindsight.
+/// Mean |F̂ − F| at 60 points up to 3: by the mixture, by M6 (bins of .05) differentiated where the search finds E\[U\]
+/// flat, and with the best of four steps in hindsight.
 fn errors(horizon: f64, seed: u64) -> [f64; 3] {
     let history = blind(&PAPER, &Process::Exponential { mean: 1.0 }, horizon, seed);
     let law = mixture::fit(&history).unwrap();
@@ -204,33 +205,33 @@ fn coverage(
 const SOURCES: [Process; 3] =
     [PAPER, Process::Exponential { mean: 0.5 }, Process::Weibull { mean: 1.0, shape: 2.0 }];
 
-/// M6's G_U, rate and mean, bands at 95 %: of 100 histories fewer than 87 would cover in one run of a thousand.
+/// M6's G_U, rate and mean, bands at 95 %: of 60 histories fewer than 51 would cover in one run of a thousand.
 #[test]
 fn bands_of_pairs_rate_and_mean_cover_at_their_level() {
     let at = [0.25, 0.5, 1.0];
     for source in SOURCES {
         let truth: Vec<f64> =
             at.iter().map(|&x| source.age_cdf(x)).chain([source.rate(), source.mean()]).collect();
-        let covered = coverage(&source, 1e3, 100, 50, &truth, &|history| {
+        let covered = coverage(&source, 1e3, 60, 40, &truth, &|history| {
             let pairs = Pairs::new(0.1, 15).having_heard(history);
             let rate = slope::of(history);
             let ages = at.iter().map(|&x| (Kind::Share, pairs.between(x)));
             ages.chain([rate, rate.map(|rate| 1.0 / rate)].map(|v| (Kind::Positive, v))).collect()
         });
-        assert!(covered.iter().all(|&count| count >= 87), "{source:?}: {covered:?}");
+        assert!(covered.iter().all(|&count| count >= 51), "{source:?}: {covered:?}");
     }
 }
 
-/// The mixture's G_U, the same; of 40 histories fewer than 32 would cover in one run of a thousand.
+/// The mixture's G_U, the same; of 24 histories fewer than 19 would cover in one run of six hundred.
 #[test]
 fn bands_of_the_mixture_cover_at_their_level() {
     let at = [0.25, 0.5, 1.0, 2.0];
     for source in SOURCES {
         let truth: Vec<f64> = at.iter().map(|&x| source.age_cdf(x)).collect();
-        let covered = coverage(&source, 400.0, 40, 25, &truth, &|history| {
+        let covered = coverage(&source, 400.0, 24, 20, &truth, &|history| {
             let law = mixture::fit(history);
             at.iter().map(|&x| (Kind::Share, law.as_ref().map(|law| law.age_cdf(x)))).collect()
         });
-        assert!(covered.iter().all(|&count| count >= 32), "{source:?}: {covered:?}");
+        assert!(covered.iter().all(|&count| count >= 19), "{source:?}: {covered:?}");
     }
 }

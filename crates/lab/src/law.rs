@@ -1,7 +1,8 @@
 //! The law of a source's updates, from what polls saw of it, with what speaks for it: what `tidewatch estimate` prints.
 //!
-//! Every method of [`dynamics::interval`] behind one question: G_U, which is also the chance that a copy synced so long ago is stale,
-//! and F_U on a grid with bands, rate and mean with intervals, what the history can tell at all, and what to beware of.
+//! Every method of [`dynamics::interval`] behind one question: G_U, which is also the chance that a copy synced so long
+//! ago is stale, and F_U on a grid with bands, rate and mean with intervals, what the history can tell at all, and what
+//! to beware of.
 
 use dynamics::diagnosis::{self, Diagnosis, PhaseLock, Spacing};
 use dynamics::history::History;
@@ -108,7 +109,7 @@ pub fn estimate(
     tick: &dyn Fn(),
 ) -> Result<Answer, Mistake> {
     let diagnosis = diagnosis::diagnose(history);
-    let method = question.method.unwrap_or_else(|| match diagnosis.advice {
+    let method = question.method.unwrap_or(match diagnosis.advice {
         Method::Rate => Method::Rate,
         _ => Method::Mixture,
     });
@@ -347,7 +348,14 @@ fn warnings(method: Method, diagnosis: &Diagnosis, knows_rate: bool) -> Vec<Stri
     all
 }
 
-/// `exponential(mean=1h)`, `constant(mean=10m)`, `uniform(mean=..)`, `gamma(mean=..,shape=2)`, `lattice(mean=..,step=..)`,
+/// What polls over \[0, `horizon`\] that follow `sampling` see of a source that changes at `updates`.
+pub fn polled(updates: &[f64], sampling: &Process, horizon: f64, seed: u64) -> History {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    History::blind(updates, &sampling.polls(horizon, &mut rng))
+}
+
+/// `exponential(mean=1h)`, `constant(mean=10m)`, `uniform(mean=..)`, `gamma(mean=..,shape=2)`,
+/// `lattice(mean=..,step=..)`,
 /// `pareto(mean=..,shape=3)`, `weibull(mean=..,shape=0.6)`: how polls, or updates, follow one another.
 pub fn read_process(text: &str) -> Result<Process, Mistake> {
     let mut call: Call = text.parse()?;

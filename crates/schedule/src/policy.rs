@@ -48,6 +48,11 @@ pub trait Policy: Send {
         1.0
     }
 
+    /// Does it want the law of a source's updates learned, where its history is long and clearly not Poisson?
+    fn wants_laws(&self) -> bool {
+        false
+    }
+
     /// What comes back of a poll's cost, now that it is answered; asked before the answer is told.
     fn refund(&self, _heard: &Observation) -> f64 {
         0.0
@@ -119,7 +124,7 @@ pub const LIST: [Entry; 9] = [
     },
     Entry {
         name: "value",
-        settings: "objective captured (freshness, age)",
+        settings: "objective captured (freshness, age), law poisson (renewal)",
         about: "poll whatever a poll is worth most now, by what is believed of each source",
         from: "ours",
     },
@@ -146,6 +151,8 @@ pub enum Spec {
     Timed(timed::Settings),
     /// `value(objective=..)`
     Value(Objective),
+    /// `value(objective=.., law=renewal)`
+    Renewal(Objective),
 }
 
 /// How deep policies may hold policies.
@@ -191,7 +198,7 @@ impl Spec {
                 Self::Timed(timed::Settings::read(&mut call)?),
                 "`period`, `grid`, `polls`, `method`, `aim` and `explore`",
             ),
-            "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
+            "value" => (value::read(&mut call)?, "`objective` and `law`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
                 return Err(Mistake(format!("there is no policy `{unknown}`; known are {known}")));
@@ -234,6 +241,9 @@ impl Spec {
             }
             Self::Timed(settings) => AnyPolicy::Timed(Box::new(timed::Timed::new(*settings, seed))),
             Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
+            Self::Renewal(objective) => {
+                AnyPolicy::Value(Box::new(value::Value::new(*objective).with_laws()))
+            }
         }
     }
 }
@@ -306,6 +316,10 @@ impl Policy for AnyPolicy {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.inner().cost(purpose)
+    }
+
+    fn wants_laws(&self) -> bool {
+        self.inner().wants_laws()
     }
 
     fn refund(&self, heard: &Observation) -> f64 {

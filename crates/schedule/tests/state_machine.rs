@@ -17,7 +17,7 @@ use schedule::{
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 20] = [
+const POLICIES: [&str; 21] = [
     "round-robin",
     "greedy(samples=2)",
     "greedy(samples=1,cost=0.25)",
@@ -38,6 +38,7 @@ const POLICIES: [&str; 20] = [
     "timed(period=10m,grid=10s,polls=2,method=empirical)",
     "value",
     "value(objective=age)",
+    "value(law=renewal)",
 ];
 
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@
 //! ζ(T)     = (1/N) Σ A_U(sⱼ)         →  E[A_U]           (13)
 //! ```
 //!
-//! As many polls as M1 and no bias; the ages of one version say nearly the same, so polling faster helps only up to a point
-//! (Figure 9). Paper: BS-20..BS-23 (`docs/papers/li-cline-loguinov-2015.md`).
+//! As many polls as M1 and no bias; the ages of one version say nearly the same, so polling faster helps only up to a
+//! point (Figure 9). Paper: BS-20..BS-23 (`docs/papers/li-cline-loguinov-2015.md`).
 
 use super::Stream;
 use super::empirical::Empirical;

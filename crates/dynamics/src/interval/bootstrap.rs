@@ -1,8 +1,8 @@
 //! How sure an estimate is: the same estimate on histories that could as well have been seen.
 //!
-//! A detected change is nearly a new beginning, so the stretches from one detection to the next (cycles) can be put together in
-//! another order. Blocks of consecutive cycles are drawn with replacement and pasted, gaps and ages kept, until there are as many
-//! cycles as before; any estimator then runs on the pasted history.
+//! A detected change is nearly a new beginning, so the stretches from one detection to the next (cycles) can be put
+//! together in another order. Blocks of consecutive cycles are drawn with replacement and pasted, gaps and ages kept,
+//! until there are as many cycles as before; any estimator then runs on the pasted history.
 //!
 //! ```text
 //! block    ⌈n^(1/3)⌉ of n cycles, so that what hangs together beyond a cycle stays together
@@ -10,9 +10,9 @@
 //!          ln for rates and means, ln(−ln(1 − G)) for shares
 //! ```
 //!
-//! For smooth quantities (G_U, rate, mean) the bands hold what they promise (`crates/dynamics/tests/blind_sampling.rs`). For F_U from a
-//! monotone fit the ordinary bootstrap is not consistent: its bands are a sketch. Paper: B11
-//! (`docs/papers/li-cline-loguinov-2015.md`).
+//! For smooth quantities (G_U, rate, mean) the bands hold what they promise
+//! (`crates/dynamics/tests/blind_sampling.rs`). For F_U from a monotone fit the ordinary bootstrap is not consistent:
+//! its bands are a sketch. Paper: B11 (`docs/papers/li-cline-loguinov-2015.md`).
 
 use rand::{Rng, RngExt};
 
@@ -93,7 +93,8 @@ impl Kind {
 /// 95 % of a normal law lie within so many deviations.
 const WIDE: f64 = 1.959_964;
 
-/// 95 % bands around what `estimate` makes of a history, number by number; `None` where it is often undefined, or a share of 0 or 1.
+/// 95 % bands around what `estimate` makes of a history, number by number; `None` where it is often undefined, or a
+/// share of 0 or 1.
 pub fn bands(
     history: &History,
     replicates: usize,

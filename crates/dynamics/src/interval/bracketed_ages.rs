@@ -6,8 +6,8 @@
 //! m = f_S + f_S ∗ m                        how thickly polls lie y before a poll
 //! ```
 //!
-//! The age is rounded up to the poll before the change, and longer gaps between polls catch more changes. Exponential polls: m = λ,
-//! right for large x only. Constant polls: M4. Shown because it is the obvious thing to do.
+//! The age is rounded up to the poll before the change, and longer gaps between polls catch more changes. Exponential
+//! polls: m = λ, right for large x only. Constant polls: M4. Shown because it is the obvious thing to do.
 //! Paper: BS-40, BS-41 (`docs/papers/li-cline-loguinov-2015.md`).
 
 use super::Stream;

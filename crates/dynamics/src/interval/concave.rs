@@ -5,8 +5,8 @@
 //! regression   min Σ ωᵢ (Gᵢ − Σ w_θ min(xᵢ, θ)/θ)²   over w ≥ 0, θ among the xᵢ
 //! ```
 //!
-//! The first is for ages told (M2), the likeliest of all laws; the second for points with weights (M6's bins), least squares over the
-//! very curves an [`AgeLaw`] is made of. Paper: B11; the paper leaves smoothing to future work
+//! The first is for ages told (M2), the likeliest of all laws; the second for points with weights (M6's bins), least
+//! squares over the very curves an [`AgeLaw`] is made of. Paper: B11; the paper leaves smoothing to future work
 //! (`docs/papers/li-cline-loguinov-2015.md`). Cost: majorant O(n); regression O(points²) a sweep.
 
 use super::AgeLaw;
@@ -79,7 +79,8 @@ mod tests {
     use super::*;
     use crate::interval::testing::PAPER;
 
-    /// Ages 1, 2, 4: the curve over (1, ⅓), (2, ⅔), (4, 1) turns only at 2, so ⅔ − 2·⅙ = ⅓ of the weight is at 2, ⅔ at 4.
+    /// Ages 1, 2, 4: the curve over (1, ⅓), (2, ⅔), (4, 1) turns only at 2, so ⅔ − 2·⅙ = ⅓ of the weight is at 2, ⅔ at
+    /// 4.
     #[test]
     fn grenander_by_hand() {
         let law = majorant(&[1.0, 2.0, 4.0].into_iter().collect());

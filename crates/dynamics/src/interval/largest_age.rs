@@ -6,9 +6,10 @@
 //! Ḡ₁(x)   = E[G_U(x + S) − G_U(x)] / E[G_U(S)]          what the kept ages tend to (8)
 //! ```
 //!
-//! The paper's other forms (9), (10) say the same. Between F̄_U and Ḡ_U where the hazard falls or rises (Theorem 3); near F̄_U when
-//! polls are quick, near Ḡ_U when they are rare (Theorem 4). Both expectations are ∫ g_U(x + s) P(S > s) ds, which needs no density
-//! of S. Paper: BS-10..BS-15 (`docs/papers/li-cline-loguinov-2015.md`). [E] Printed with <; ties are kept here.
+//! The paper's other forms (9), (10) say the same. Between F̄_U and Ḡ_U where the hazard falls or rises (Theorem 3);
+//! near F̄_U when polls are quick, near Ḡ_U when they are rare (Theorem 4). Both expectations are ∫ g_U(x + s) P(S > s)
+//! ds, which needs no density of S. Paper: BS-10..BS-15 (`docs/papers/li-cline-loguinov-2015.md`). [E] Printed with <;
+//! ties are kept here.
 
 use super::Stream;
 use super::empirical::Empirical;
@@ -128,7 +129,8 @@ mod tests {
             .clone()
     }
 
-    /// BS-11: p over λ for constant and exponential S, at two of the printed rates each by hand: 1 − (1 + 1/λ)^(−2), e·E₁(1).
+    /// BS-11: p over λ for constant and exponential S, at two of the printed rates each by hand: 1 − (1 + 1/λ)^(−2),
+    /// e·E₁(1).
     #[test]
     fn bs_11_share_kept_by_hand() {
         let kept = |law, mean| share_kept(&PAPER, &sampling(law, mean));

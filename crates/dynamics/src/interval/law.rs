@@ -1,15 +1,15 @@
 //! A recovered law: what an age law must look like, and everything that follows from it.
 //!
-//! An age density never rises, so it is a mixture of even densities on (0, θ] (Khinchine). θ is the length of the interval that a
-//! blind moment falls into, so long intervals weigh more in w than they are frequent in F:
+//! An age density never rises, so it is a mixture of even densities on (0, θ] (Khinchine). θ is the length of the
+//! interval that a blind moment falls into, so long intervals weigh more in w than they are frequent in F:
 //!
 //! ```text
 //! G_U(x) = Σ w_θ min(x, θ)/θ        g_U(x) = Σ_{θ ≥ x} w_θ/θ
 //! μ      = g_U(0) = Σ w_θ/θ         F_U(x) = Σ_{θ ≤ x} (w_θ/θ) / μ
 //! ```
 //!
-//! Whatever the weights, this is a distribution: F rises from 0 to 1. Weights may add up to less than one: the rest lies beyond what was
-//! seen, and adds nothing to μ. Paper: B11, BS-02 (`docs/papers/li-cline-loguinov-2015.md`).
+//! Whatever the weights, this is a distribution: F rises from 0 to 1. Weights may add up to less than one: the rest
+//! lies beyond what was seen, and adds nothing to μ. Paper: B11, BS-02 (`docs/papers/li-cline-loguinov-2015.md`).
 
 use serde::{Deserialize, Serialize};
 

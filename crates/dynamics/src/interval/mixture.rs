@@ -1,4 +1,5 @@
-//! One likelihood for everything looks say: ages where they are told, comparisons where they are not, polls at any distance.
+//! One likelihood for everything looks say: ages where they are told, comparisons where they are not, polls at any
+//! distance.
 //!
 //! ```text
 //! a look says of the age     exactly a                                  the source tells
@@ -8,10 +9,10 @@
 //! w_θ ← w_θ · mean_j [ a_jθ / Σ_θ′ a_jθ′ w_θ′ ]                         climbs the likelihood, never leaves the age laws
 //! ```
 //!
-//! The θ are log-spaced, from the short gaps between polls (below them nothing tells one θ from another, and μ = Σ w/θ hangs on
-//! them) to the longest silence. Looks that say nearly the same share a bin. Steps are lengthened as Varadhan and Roland do
-//! (SQUAREM), and shortened again where that would lower the likelihood. Looks of one path hang together: the likelihood is a
-//! composite one, its maximum good, its curvature no measure of error ([`super::bootstrap`] is).
+//! The θ are log-spaced, from the short gaps between polls (below them nothing tells one θ from another, and μ = Σ w/θ
+//! hangs on them) to the longest silence. Looks that say nearly the same share a bin. Steps are lengthened as Varadhan
+//! and Roland do (SQUAREM), and shortened again where that would lower the likelihood. Looks of one path hang together:
+//! the likelihood is a composite one, its maximum good, its curvature no measure of error ([`super::bootstrap`] is).
 //!
 //! Paper: B11, after Vardi 1989 (`docs/papers/li-cline-loguinov-2015.md`). Cost: bins × parts a step.
 

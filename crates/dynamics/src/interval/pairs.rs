@@ -1,4 +1,5 @@
-//! M6: every pair of looks, by its distance. G_U for any source, from comparisons alone, where distances reach everywhere.
+//! M6: every pair of looks, by its distance. G_U for any source, from comparisons alone, where distances reach
+//! everywhere.
 //!
 //! ```text
 //! W(y_n) = pairs i < j whose distance rounds up to y_n = nh          (27)
@@ -6,10 +7,10 @@
 //! G₆     = Z / W  →  G_U                                             (29), (30)
 //! ```
 //!
-//! The paper compares all n² pairs. Only distances up to the reach matter, so a look meets just the k looks within it: O(n·k), the
-//! same counts (B12). A bin averages G_U over its width, so its value belongs to its middle, not to its right edge (BS-43). Counts of two
-//! stretches add up, with the pairs across the seam. A bin without pairs is undefined. Polls on a lattice see only its
-//! multiples. Paper: BS-42..BS-45 (`docs/papers/li-cline-loguinov-2015.md`).
+//! The paper compares all n² pairs. Only distances up to the reach matter, so a look meets just the k looks within it:
+//! O(n·k), the same counts (B12). A bin averages G_U over its width, so its value belongs to its middle, not to its
+//! right edge (BS-43). Counts of two stretches add up, with the pairs across the seam. A bin without pairs is
+//! undefined. Polls on a lattice see only its multiples. Paper: BS-42..BS-45 (`docs/papers/li-cline-loguinov-2015.md`).
 
 use std::collections::VecDeque;
 

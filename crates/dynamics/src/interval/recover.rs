@@ -6,10 +6,10 @@
 //! E[U] = 1/g(0)        F_U(x) = 1 − g(x)/g(0)
 //! ```
 //!
-//! As h falls, E\[U\] falls towards its value and stays flat; below that, noise. The search halves h until two values agree to a
-//! hundredth, or the value turns. Nothing makes the result a distribution: [`super::concave`] and [`super::mixture`] do.
-//! Paper: BS-21, BS-22 (`docs/papers/li-cline-loguinov-2015.md`). [E] Five points err by O(h⁴), not O(h⁵/5!), and "h can be
-//! arbitrarily small" forgets the noise (BS-48).
+//! As h falls, E\[U\] falls towards its value and stays flat; below that, noise. The search halves h until two values
+//! agree to a hundredth, or the value turns. Nothing makes the result a distribution: [`super::concave`] and
+//! [`super::mixture`] do. Paper: BS-21, BS-22 (`docs/papers/li-cline-loguinov-2015.md`). [E] Five points err by O(h⁴),
+//! not O(h⁵/5!), and "h can be arbitrarily small" forgets the noise (BS-48).
 
 /// Where E\[U\] no longer moves with h.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,8 @@ fn slope_around(cdf: impl Fn(f64) -> Option<f64>, x: f64, h: f64) -> Option<f64>
     Some(points.sum::<Option<f64>>()? / (12.0 * h))
 }
 
-/// E\[U\] where it is flat in h, searched from `largest` down to `finest`; `None` where G is unknown near zero or does not rise.
+/// E\[U\] where it is flat in h, searched from `largest` down to `finest`; `None` where G is unknown near zero or does
+/// not rise.
 pub fn flat_mean(cdf: impl Fn(f64) -> Option<f64>, largest: f64, finest: f64) -> Option<Flat> {
     let mean_at =
         |h: f64| slope_right_of(&cdf, 0.0, h).filter(|&slope| slope > 0.0).map(|s| 1.0 / s);

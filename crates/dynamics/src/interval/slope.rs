@@ -5,9 +5,9 @@
 //! ℓ(a, b) = Σ Z ln(1 − e^(−η)) − (W − Z) η           over short distances x: W pairs of looks, Z with a change
 //! ```
 //!
-//! For a Poisson source η is the line μx and b is nothing. Two numbers through many pairs move smoothly with the data, unlike the steepest
-//! slope of a distribution, so a bootstrap may be believed. Distances are used as far as the first guess has η below 0.7.
-//! Paper: BS-02 (`docs/papers/li-cline-loguinov-2015.md`); the form is ours.
+//! For a Poisson source η is the line μx and b is nothing. Two numbers through many pairs move smoothly with the data,
+//! unlike the steepest slope of a distribution, so a bootstrap may be believed. Distances are used as far as the first
+//! guess has η below 0.7. Paper: BS-02 (`docs/papers/li-cline-loguinov-2015.md`); the form is ours.
 
 use super::pairs::{Bin, Pairs};
 use super::{Stream, empirical::Empirical};
@@ -24,8 +24,8 @@ const REACH: (f64, usize) = (2.0, 40);
 /// And at most so many mean gaps.
 const FARTHEST: f64 = 100.0;
 
-/// μ of what these looks show: by the ages where they are told, by pairs of looks elsewhere. `None` where polls at a constant distance leave
-/// the law near zero unseen, or too little was seen.
+/// μ of what these looks show: by the ages where they are told, by pairs of looks elsewhere. `None` where polls at a
+/// constant distance leave the law near zero unseen, or too little was seen.
 pub fn of(history: &History) -> Option<f64> {
     let gap = history.mean_gap()?;
     let poisson = likelihood::most_likely(&history.polls())?.rate;

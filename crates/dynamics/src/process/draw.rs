@@ -26,9 +26,9 @@ impl Process {
 
     /// A draw from G_U: the wait until the first update of a path in equilibrium.
     ///
-    /// The interval that covers a blind moment is length-biased, and the moment falls evenly in it. For Pareto the result is
-    /// Pareto with α−1; for Weibull the length-biased (U/b)^k is Gamma(1 + 1/k), for Gamma it is Gamma(k + 1); a
-    /// length-biased number of beats is two draws less one.
+    /// The interval that covers a blind moment is length-biased, and the moment falls evenly in it. For Pareto the
+    /// result is Pareto with α−1; for Weibull the length-biased (U/b)^k is Gamma(1 + 1/k), for Gamma it is Gamma(k +
+    /// 1); a length-biased number of beats is two draws less one.
     pub fn sample_wait(&self, rng: &mut impl Rng) -> f64 {
         if let Self::Mixture(parts) = self {
             return pick(parts, Self::mean, rng).map_or(0.0, |part| part.sample_wait(rng));
