@@ -134,6 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Span;
 
     const ALL: [Objective; 3] = [Objective::Captured, Objective::Freshness, Objective::Age];
 
@@ -174,7 +175,7 @@ mod tests {
         for n in 1..600 {
             let at = f64::from(n) + 0.9 * jitter(n);
             let updates = (at / period).floor();
-            let time = |t: f64| Time::from_micros((t * 1e6).round() as i64);
+            let time = |t: f64| Time::ZERO + Span::from_secs_f64(t);
             laws.hear(SourceIx::FIRST, time(before), time(at), updates > seen);
             (before, seen) = (at, updates);
         }

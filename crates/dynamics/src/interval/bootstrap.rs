@@ -130,9 +130,9 @@ mod tests {
         let shuffled = cycles.shuffled(&mut rng(1));
         assert_eq!(shuffled.detections().count(), seen.detections().count());
         assert_eq!(shuffled.contradictions(), 0);
-        let lengths = |history: &History| -> Vec<u64> {
+        let lengths = |history: &History| -> Vec<String> {
             let at: Vec<f64> = history.detections().map(|n| history.looks()[n].at).collect();
-            at.windows(2).map(|pair| ((pair[1] - pair[0]) * 1e6).round() as u64).collect()
+            at.windows(2).map(|pair| format!("{:.6}", pair[1] - pair[0])).collect()
         };
         let known = lengths(&seen);
         assert!(lengths(&shuffled).iter().all(|length| known.contains(length)));

@@ -176,6 +176,11 @@ mod tests {
     use crate::process::Process;
 
     /// (26)–(28), literally: all pairs, Q from the flags between.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "distances are positive"
+    )]
     fn pairwise(history: &History, width: f64, bins: usize) -> Vec<(u64, u64)> {
         let looks = history.looks();
         let mut counts = vec![(0, 0); bins];

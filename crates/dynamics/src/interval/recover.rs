@@ -76,6 +76,10 @@ mod tests {
     use crate::interval::testing::{PAPER, rng};
     use crate::process::Process;
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "estimates may be undefined, so the derivative takes options"
+    )]
     fn exact(x: f64) -> Option<f64> {
         Some(PAPER.age_cdf(x))
     }

@@ -146,6 +146,11 @@ mod tests {
     use crate::process::Process;
 
     /// Bins filled exactly as the law says.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a million"
+    )]
     fn exact(process: &Process) -> Vec<Bin> {
         let bin = |n: u32| {
             let at = (f64::from(n) + 0.5) * process.mean() / 20.0;

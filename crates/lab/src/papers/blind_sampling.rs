@@ -493,7 +493,7 @@ fn coverage(report: &mut Report, scale: &Scale) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (name, source) in sources {
         let all: Vec<[bool; 6]> =
-            (0..scale.paths).into_par_iter().map(|seed| covered(&source, seed)).collect();
+            (0..scale.paths.min(60)).into_par_iter().map(|seed| covered(&source, seed)).collect();
         let share =
             |at: usize| all.iter().filter(|hits| hits[at]).count() as f64 / all.len() as f64;
         let cells = (0..6).map(|at| format!("{:.1} %", 100.0 * share(at)));
@@ -507,7 +507,7 @@ fn coverage(report: &mut Report, scale: &Scale) -> Result<(), Failure> {
     report.say(&format!(
         "{} histories, 60 reshuffled ones each; G_U and F_U by the mixture. For F_U the ordinary bootstrap is not consistent: its columns are \
          what was measured, not a promise.",
-        scale.paths
+        scale.paths.min(60)
     ));
     Ok(())
 }

@@ -157,7 +157,7 @@ fn beliefs(report: &mut Report, trace: &Trace) -> Result<(), Failure> {
     let mut jobs = Vec::new();
     for (name, keep) in groups {
         let world = std::sync::Arc::new(world(trace, &keep));
-        for share in [0.1, 0.3, 1.0] {
+        for share in [0.1, 0.5] {
             for objective in ["captured", "freshness"] {
                 jobs.push((name, world.clone(), share, objective));
             }
