@@ -8,6 +8,8 @@
 //! freshness, Poisson polls    F = f / (f + λ)
 //! age since first change      A = I · ( 1/2 − 1/x + (1 − e^(−x)) / x² )
 //! age since last change       A = I · ( (1 + e^(−x)) / x − 2(1 − e^(−x)) / x² )
+//!
+//! any renewal source          P(fresh) = P(A_U > A_S) = ∫ λ_S P(S > s) Ḡ_U(s) ds          (BS-47)
 //! ```
 //!
 //! Two readings of *age* exist (CN-05): how long ago the copy went stale (the **first** change it
@@ -15,6 +17,9 @@
 //!
 //! Paper: CN-X3, CN-05 (`docs/papers/cho-ntoulas-2002.md`). These formulas are the lab's yardstick:
 //! simulated scores must meet them.
+
+use crate::integral;
+use crate::process::Process;
 
 /// Below this x the series stand in for the closed forms, which cancel there.
 const SMALL: f64 = 1e-3;
@@ -28,6 +33,16 @@ pub fn periodic_freshness(rate: f64, interval: f64) -> f64 {
 /// f / (f + λ): the same when polls come at Poisson times of rate `poll_rate`.
 pub fn poisson_freshness(rate: f64, poll_rate: f64) -> f64 {
     if rate + poll_rate > 0.0 { poll_rate / (poll_rate + rate) } else { 1.0 }
+}
+
+/// P(A_U > A_S): the same for any source and any polls that go their own ways.
+///
+/// Not what a Poisson source of equal rate would give: bursts leave a copy fresh longer.
+pub fn renewal_freshness(updates: &Process, polls: &Process) -> f64 {
+    let edges = [updates.edges(), polls.edges()].concat();
+    integral::with_edges(&edges, updates.mean().min(polls.mean()), |s| {
+        polls.age_density(s) * (1.0 - updates.age_cdf(s))
+    })
 }
 
 /// I(1/2 − 1/x + (1 − e^(−x))/x²): mean time since the copy went stale, zero while it is fresh.
@@ -95,6 +110,22 @@ mod tests {
         fn even_spacing_beats_poisson_polls(rate in 1e-3..10.0f64, interval in 0.01..10.0f64) {
             prop_assert!(periodic_freshness(rate, interval) >= poisson_freshness(rate, 1.0 / interval));
         }
+    }
+
+    /// BS-47: the paper's Pareto source, polled every Δ: 1/(1 + Δ), against a Poisson source of equal rate.
+    #[test]
+    fn bs_47_freshness_of_a_renewal_source() {
+        let pareto = Process::Pareto { mean: 0.5, shape: 3.0 };
+        for (delta, fresh, poisson) in [(1.0, 0.5, 0.432_332), (0.5, 0.666_667, 0.632_121)] {
+            let polls = Process::Constant { period: delta };
+            assert!((renewal_freshness(&pareto, &polls) - fresh).abs() < 1e-6);
+            assert!((periodic_freshness(2.0, delta) - poisson).abs() < 1e-6);
+            let memoryless = Process::Exponential { mean: 0.5 };
+            assert!((renewal_freshness(&memoryless, &polls) - poisson).abs() < 1e-6);
+        }
+        let polls = Process::Exponential { mean: 1.0 };
+        assert!((renewal_freshness(&pareto, &polls) - 0.403_653).abs() < 1e-6);
+        assert!((poisson_freshness(2.0, 1.0) - 0.333_333).abs() < 1e-6);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! | question | file | paper |
 //! | --- | --- | --- |
 //! | how long between two updates, and how old is the current version? | [`process`] | `docs/papers/li-cline-loguinov-2015.md` |
+//! | what did a poller see, and what can that tell at all? | [`history`], [`diagnosis`] | `docs/papers/li-cline-loguinov-2015.md` |
+//! | what is the law of the time between updates, from polls alone? | [`interval`], compared by [`distance`] | `docs/papers/li-cline-loguinov-2015.md` |
 //! | how fresh, and how old, is a copy that is looked at every `I`? | [`freshness`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how often does this source change, as far as the polls can tell? | [`rate`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how long do objects of a collection live? | [`survival`] | `docs/papers/repository-quality.md` |
@@ -27,7 +29,12 @@ pub mod binomial;
 pub mod climb;
 pub mod collection;
 pub mod decay;
+pub mod diagnosis;
+pub mod distance;
 pub mod freshness;
+pub mod history;
+pub mod integral;
+pub mod interval;
 pub mod process;
 pub mod profile;
 pub mod quality;

@@ -9,6 +9,7 @@
 //! | how good could anyone have been? | [`oracle`], [`hindsight`], [`listed`] |
 //! | which policy is better, and is the difference real? | [`compare`], [`figure`] |
 //! | when should a source be polled, and what speaks for it? | [`timing`] |
+//! | what is the law of its updates, and what speaks for it? | [`law`] |
 //! | what did the papers find, and what do we? | [`papers`] |
 //!
 //! Synchronous, files only: no network, no store; time is the world's own, and a watch beside the loop only
@@ -19,6 +20,7 @@ pub mod compare;
 pub mod copy;
 pub mod figure;
 pub mod hindsight;
+pub mod law;
 pub mod listed;
 pub mod listing;
 pub mod oracle;

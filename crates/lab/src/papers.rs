@@ -3,6 +3,7 @@
 //! A paper's file computes; a [`Report`] collects prose, tables and figures and writes them as Markdown, CSV and
 //! SVG, so that every number shown can be read by a program too.
 
+pub mod blind_sampling;
 pub mod polling_times;
 pub mod repository_quality;
 pub mod sampling;

@@ -42,7 +42,7 @@ pub struct Spec {
     law: Law,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Law {
     Share { rho: Rho, alike: f64, period: Span, repeat: u32 },
     Process { process: Process, between: f64, within: f64 },
@@ -188,7 +188,7 @@ impl Spec {
                         grounds.by_share(share, alike, period, periods, repeat);
                     }
                 }
-                Law::Process { process, between, within } => {
+                Law::Process { ref process, between, within } => {
                     let factor = log_normal(grounds.rng, between);
                     for _ in 0..size {
                         let own = factor * log_normal(grounds.rng, within);
@@ -201,7 +201,7 @@ impl Spec {
                     let factor = log_normal(grounds.rng, between);
                     for _ in 0..size {
                         let own = factor * log_normal(grounds.rng, within);
-                        grounds.by_bursts(quiet, own, &edits, touched);
+                        grounds.by_bursts(&quiet, own, &edits, touched);
                     }
                 }
             }
@@ -304,14 +304,14 @@ impl Grounds<'_> {
     }
 
     /// A path of `process` with time stretched by `factor`.
-    fn path(&mut self, process: Process, factor: f64) -> Vec<Time> {
+    fn path(&mut self, process: &Process, factor: f64) -> Vec<Time> {
         let horizon = (self.world.end() - self.world.start()).secs();
         let start = self.world.start();
         let path = process.path(horizon / factor, self.rng);
         path.into_iter().map(|t| start + Span::from_secs_f64(t * factor)).collect()
     }
 
-    fn by_process(&mut self, process: Process, factor: f64) {
+    fn by_process(&mut self, process: &Process, factor: f64) {
         let changes = self.path(process, factor);
         self.add(changes);
     }
@@ -330,7 +330,7 @@ impl Grounds<'_> {
         }
     }
 
-    fn by_bursts(&mut self, quiet: Process, factor: f64, edits: &[Time], touched: f64) {
+    fn by_bursts(&mut self, quiet: &Process, factor: f64, edits: &[Time], touched: f64) {
         let mut changes = self.path(quiet, factor);
         changes.extend(edits.iter().filter(|_| self.rng.random::<f64>() < touched));
         changes.sort_unstable();

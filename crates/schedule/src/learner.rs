@@ -11,11 +11,16 @@
 //! site      (c_s + κ) / (w_s + κ / all)        κ = 1: a site's first change counts as much as all others together
 //! ```
 //!
+//! Where a policy wants it, sources with a long history that is clearly not Poisson have a law of their own beside the
+//! rate ([`crate::renewal`]); the others cost nothing more.
+//!
 //! Paper: CN-X4, B5 in its simplest form (`docs/papers/cho-ntoulas-2002.md`).
 
+use dynamics::interval::AgeLaw;
 use dynamics::rate::Belief;
 use serde::{Deserialize, Serialize};
 
+use crate::renewal::{self, Laws};
 use crate::source::grow;
 use crate::utility::{Worth, index};
 use crate::value::{Objective, elapsed_at};
@@ -106,9 +111,20 @@ pub(crate) struct Learner {
     /// Where a newcomer's belief starts: by site, and over all.
     pools: Vec<Pool>,
     all: Pool,
+    /// Laws, where a policy wants them.
+    laws: Option<Laws>,
 }
 
 impl Learner {
+    /// From now on laws are learned, or forgotten.
+    pub(crate) fn learn_laws(&mut self, wanted: bool) {
+        self.laws = wanted.then(|| self.laws.take().unwrap_or_default());
+    }
+
+    fn law(&self, source: SourceIx) -> Option<&AgeLaw> {
+        self.laws.as_ref()?.of(source)
+    }
+
     /// Makes room for this many sources.
     pub(crate) fn expect(&mut self, sources: usize) {
         self.minds.reserve(sources.saturating_sub(self.minds.len()));
@@ -134,6 +150,9 @@ impl Learner {
         if let Some(mind) = self.minds.get_mut(source.ix()) {
             *mind = BLANK;
         }
+        if let Some(laws) = &mut self.laws {
+            laws.forget(source);
+        }
     }
 
     pub(crate) fn heard(&mut self, heard: &Observation) {
@@ -156,6 +175,9 @@ impl Learner {
             mind.believe(before.after(gap, changed));
             self.pools[site].add(gap, changed);
             self.all.add(gap, changed);
+            if let Some(laws) = &mut self.laws {
+                laws.hear(heard.source, since, heard.sent, changed);
+            }
         }
     }
 
@@ -208,7 +230,11 @@ impl Beliefs for Learner {
         if to <= from {
             return 0.0;
         }
-        self.mind(source).belief().map_or(0.5, |belief| belief.chance((to - from).secs()))
+        let elapsed = (to - from).secs();
+        if let Some(law) = self.law(source) {
+            return law.age_cdf(elapsed);
+        }
+        self.mind(source).belief().map_or(0.5, |belief| belief.chance(elapsed))
     }
 
     fn likely(&self, source: SourceIx, from: Time, to: Time) -> f64 {
@@ -231,6 +257,10 @@ impl Beliefs for Learner {
             (None, _) => objective.ceiling(0.0),
             (Some(known_at), opinion) => {
                 let elapsed = (now - known_at).secs();
+                if let Some(law) = self.law(source) {
+                    let worth = renewal::value(law, objective, elapsed);
+                    return f64::from(self.importance(source)) * worth;
+                }
                 // with nothing to go by, about one change since the last look
                 let belief = opinion.unwrap_or_else(|| Belief::at_first_look(elapsed));
                 self.worth_after(source, objective, belief, elapsed)
@@ -246,7 +276,10 @@ impl Beliefs for Learner {
             (Some(known_at), Some(belief)) => {
                 let price = price / f64::from(self.importance(source).max(f32::MIN_POSITIVE));
                 let worth = |secs| self.worth_after(source, objective, belief, secs);
-                let waits = elapsed_at(-belief.mean().ln(), price, worth);
+                let waits = match self.law(source) {
+                    Some(law) => renewal::elapsed_at(law, objective, price),
+                    None => elapsed_at(-belief.mean().ln(), price, worth),
+                };
                 waits.map_or(Time::MAX, |secs| known_at + Span::from_secs_f64(secs))
             }
         }

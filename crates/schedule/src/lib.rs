@@ -8,6 +8,7 @@
 //! | may we spend now? may this host be asked now? | [`budget`], [`politeness`] | none: ours |
 //! | who comes before the policy's choice? | [`pinned`], [`newcomers`], on an [`agenda`] | none: ours |
 //! | what do we believe about each source? | [`learner`] | `docs/papers/cho-ntoulas-2002.md` |
+//! | and of one that is clearly not Poisson? | [`renewal`] | `docs/papers/li-cline-loguinov-2015.md` |
 //! | what is a poll worth, and which rates earn most? | [`value`], [`allocate`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | how many samples a site; how to share whole polls? | [`sample_size`], [`share`] | `docs/papers/cho-ntoulas-2002.md` |
 //! | at which moments of its period should a source be polled? | [`polling_times`] | `docs/papers/polling-times.md` |
@@ -47,6 +48,7 @@ pub mod pinned;
 pub mod policy;
 pub mod politeness;
 pub mod polling_times;
+pub mod renewal;
 pub mod sample_size;
 pub mod scheduler;
 pub mod share;

@@ -59,6 +59,11 @@ pub trait Policy: Send {
         1.0
     }
 
+    /// Does it want the law of a source's updates learned, where its history is long and clearly not Poisson?
+    fn wants_laws(&self) -> bool {
+        false
+    }
+
     /// What comes back of a poll's cost, now that it is answered; asked before the answer is told.
     fn refund(&self, _heard: &Observation) -> f64 {
         0.0
@@ -148,7 +153,7 @@ pub const LIST: [Entry; 12] = [
     },
     Entry {
         name: "value",
-        settings: "objective captured (freshness, age, utility)",
+        settings: "objective captured (freshness, age, utility), law poisson (renewal)",
         about: "poll whatever a poll is worth most now, by what is believed of each source",
         from: "ours",
     },
@@ -175,6 +180,8 @@ pub enum Spec {
     Timed(timed::Settings),
     /// `value(objective=..)`
     Value(Objective),
+    /// `value(objective=.., law=renewal)`
+    Renewal(Objective),
     /// `wic(ties=.., idle=.., period=..)`
     Wic(wic::Settings),
     /// `wic+search(horizon=.., every=..)` or `cam(rule=.., horizon=.., every=..)`
@@ -233,7 +240,7 @@ impl Spec {
                 Self::Planned(planned::Settings::cam(&mut call)?),
                 "`rule`, `horizon`, `every` and `period`",
             ),
-            "value" => (Self::Value(value::read(&mut call)?), "`objective`"),
+            "value" => (value::read(&mut call)?, "`objective` and `law`"),
             unknown => {
                 let known = LIST.map(|entry| format!("`{}`", entry.name)).join(", ");
                 return Err(Mistake(format!("there is no policy `{unknown}`; known are {known}")));
@@ -276,6 +283,9 @@ impl Spec {
             }
             Self::Timed(settings) => AnyPolicy::Timed(Box::new(timed::Timed::new(*settings, seed))),
             Self::Value(objective) => AnyPolicy::Value(Box::new(value::Value::new(*objective))),
+            Self::Renewal(objective) => {
+                AnyPolicy::Value(Box::new(value::Value::new(*objective).with_laws()))
+            }
             Self::Wic(settings) => AnyPolicy::Wic(Box::new(wic::Wic::new(*settings, None))),
             Self::Planned(settings) => {
                 AnyPolicy::Planned(Box::new(planned::Planned::new(*settings, None)))
@@ -366,6 +376,10 @@ impl Policy for AnyPolicy {
 
     fn cost(&self, purpose: Purpose) -> f64 {
         self.inner().cost(purpose)
+    }
+
+    fn wants_laws(&self) -> bool {
+        self.inner().wants_laws()
     }
 
     fn refund(&self, heard: &Observation) -> f64 {

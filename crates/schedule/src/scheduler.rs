@@ -82,11 +82,13 @@ struct Flight {
 impl<P: Policy> Scheduler<P> {
     /// With no sources and nothing to spend yet.
     pub fn new(policy: P, settings: Settings) -> Self {
+        let mut learner = Learner::default();
+        learner.learn_laws(policy.wants_laws());
         Self {
             policy,
             purse: Purse::new(settings.budget),
             politeness: Politeness::new(settings.manners),
-            learner: Learner::default(),
+            learner,
             pinned: Pinned::default(),
             newcomers: settings.first_looks.map(Newcomers::new),
             watched: 0,
@@ -105,6 +107,7 @@ impl<P: Policy> Scheduler<P> {
     /// Another policy, budget or manners from `now` on. What was learned stays, and so do hosts' gates and polls
     /// saved up (as far as the new budget may save up); an answer still out teaches nothing.
     pub fn change(&mut self, now: Time, policy: P, settings: Settings) {
+        self.learner.learn_laws(policy.wants_laws());
         let old = std::mem::replace(&mut self.policy, policy);
         self.policy.inherit(old);
         self.purse = self.purse.changed(now, settings.budget);

@@ -18,7 +18,7 @@ use schedule::{
 
 const SOURCES: usize = 12;
 const HOSTS: usize = 3;
-const POLICIES: [&str; 24] = [
+const POLICIES: [&str; 25] = [
     "round-robin",
     "greedy(samples=2)",
     "greedy(samples=1,cost=0.25)",
@@ -39,6 +39,7 @@ const POLICIES: [&str; 24] = [
     "timed(period=10m,grid=10s,polls=2,method=empirical)",
     "value",
     "value(objective=age)",
+    "value(law=renewal)",
     "wic",
     "wic+search(horizon=4)",
     "wic(ties=longest,idle=skip)",

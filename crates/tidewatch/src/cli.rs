@@ -4,6 +4,7 @@
 //! code 0: done; 1: could not; 2: asked wrongly.
 
 mod demo;
+mod estimate;
 mod keep;
 mod place;
 mod plan;
@@ -74,6 +75,7 @@ enum Command {
     /// Replay a trace or a made-up world under policies, with the oracle beside them
     #[command(long_about = simulate::ABOUT)]
     Simulate(simulate::Simulate),
+    Estimate(Box<estimate::Estimate>),
     /// Plan when to poll
     #[command(subcommand)]
     Plan(plan::Plan),
@@ -151,6 +153,7 @@ pub fn main() -> ExitCode {
         Command::Restore(restore) => restore.run(cli.voice),
         Command::Config(config) => config.run(cli.voice),
         Command::Simulate(simulate) => simulate.run(cli.voice),
+        Command::Estimate(estimate) => estimate.run(cli.voice),
         Command::Plan(plan) => plan.run(cli.voice),
         Command::Reproduce(reproduce) => reproduce.run(cli.voice),
         Command::Quality(quality) => quality.run(cli.voice),

@@ -553,4 +553,94 @@ fn the_wic_paper_is_written() {
         assert!(report.contains(part), "{part}");
     }
     assert!(dir.path().join("figure9.svg").exists() && dir.path().join("better.csv").exists());
+
+/// A poll history as a file: looks every 10 minutes, a change wherever the pattern says so.
+fn polls(dir: &TempDir, flags: &str) -> String {
+    let path = dir.path().join("polls.csv");
+    let line = |(at, flag): (usize, char)| format!("{},{flag}\n", 600 * at);
+    let lines: String = flags.chars().enumerate().map(line).collect();
+    fs::write(&path, format!("t,changed\n{lines}")).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_estimate_has_the_promised_keys() {
+    let dir = TempDir::new().unwrap();
+    let flags = "0110100101100000100110100000010111010010".repeat(5) + "01";
+    let (file, plot) = (polls(&dir, &flags), dir.path().join("law.svg"));
+    let document = json(&[
+        "estimate",
+        "--polls",
+        &file,
+        "--method",
+        "m4",
+        "--at",
+        "10m,1h",
+        "--replicates",
+        "20",
+        "--plot",
+        plot.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(document["method"], "m4");
+    assert_eq!(document["looks"], 202);
+    for key in
+        ["detections", "span", "spacing", "poisson", "sees_from", "sees_to", "because", "warnings"]
+    {
+        assert!(!document[key].is_null(), "{key}: {document}");
+    }
+    assert!(document["poisson_rate"]["value"].is_f64());
+    let grid = document["grid"].as_array().unwrap();
+    assert_eq!(grid.len(), 2);
+    assert_eq!(grid[1]["seconds"], 3600.0);
+    let stale = &grid[0]["stale"];
+    let [low, value, high] =
+        [&stale["ci95"][0], &stale["value"], &stale["ci95"][1]].map(|v| v.as_f64().unwrap());
+    assert!(low < value && value < high, "{stale}");
+    assert!(fs::read_to_string(plot).unwrap().contains("</svg>"));
+    let table = stdout(&["estimate", "--polls", &file, "--replicates", "0"]);
+    assert!(table.contains("mixture (chosen)") && table.contains("is it Poisson?"), "{table}");
+}
+
+#[test]
+fn odd_histories_have_clear_answers() {
+    let dir = TempDir::new().unwrap();
+    for (flags, said) in [
+        ("", "fewer than two looks"),
+        ("0", "fewer than two looks"),
+        ("000000000000", "no change was seen"),
+        ("0111111111111111111111", "anything up to the gap"),
+        ("0101010101010101010101010101", "pattern of 2 polls"),
+    ] {
+        let table = stdout(&["estimate", "--polls", &polls(&dir, flags)]);
+        assert!(table.contains(said), "{flags}: {table}");
+    }
+}
+
+#[test]
+fn broken_histories_are_refused_with_the_line() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("bad.csv");
+    let refuse = |text: &str, more: &[&str]| {
+        fs::write(&file, text).unwrap();
+        refused(&[&["estimate", "--polls", file.to_str().unwrap()], more].concat(), 2)
+    };
+    let stepped = refuse("t,changed\n10,0\n30,1\n20,0\n", &[]);
+    assert!(stepped.contains("line 4") && stepped.contains("set back"), "{stepped}");
+    assert!(refuse("when,what\n1,0\n", &[]).contains("columns `t` and `changed`"));
+    assert!(refuse("t,changed\nsoon,0\n", &[]).contains("line 2: `soon`"));
+    assert!(refuse("t,changed\n1,maybe\n", &[]).contains("`maybe`"));
+    assert!(refuse("t,changed,age\n1,0,-5\n", &[]).contains("age -5"));
+    let lacks = refuse("t,changed\n1,0\n2,1\n", &["--method", "m2"]);
+    assert!(lacks.contains("needs ages") && lacks.contains("mixture"), "{lacks}");
+    assert!(refuse("t,changed\n1,0\n", &["--method", "m7"]).contains("known are `auto`"));
+    assert!(refused(&["estimate"], 2).contains("--polls FILE"));
+}
+
+#[test]
+fn the_methods_are_listed() {
+    let table = stdout(&["estimate", "--method", "list"]);
+    for word in ["m1", "gm4", "mixture", "Poisson sources", "at a constant distance"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
 }

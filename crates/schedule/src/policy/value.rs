@@ -8,8 +8,8 @@
 //!
 //! Values grow at different speeds, so the best now is not the best later; but near the price all that matters is
 //! who reaches it first (B1). The times stand in an [`Agenda`] and are worked out anew for a source when it is
-//! heard, and for all when the price has drifted by a quarter, at most four times a lap. A source just looked at rests until the next instant,
-//! one that told nothing for longer ([`rest`]).
+//! heard, and for all when the price has drifted by a quarter, at most four times a lap. A source just looked at rests
+//! until the next instant, one that told nothing for longer ([`rest`]).
 //!
 //! Paper: B1, B3, B5 in its simplest form (`docs/papers/cho-ntoulas-2002.md`, "the frequency policy"). Cost:
 //! O(log sources) per poll.
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agenda::Agenda;
 use crate::newcomers::rest;
+use crate::policy::Spec;
 use crate::source::grow;
 use crate::spec::{Call, Mistake};
 use crate::value::Objective;
@@ -27,15 +28,28 @@ use crate::{
 };
 
 /// What a person may set.
-pub(super) fn read(call: &mut Call) -> Result<Objective, Mistake> {
+pub(super) fn read(call: &mut Call) -> Result<Spec, Mistake> {
     let written = call.take("objective", "captured".to_owned())?;
-    written.parse().map_err(|why| Mistake(format!("`objective={written}` of `value`: {why}")))
+    let objective = written
+        .parse()
+        .map_err(|why| Mistake(format!("`objective={written}` of `value`: {why}")))?;
+    match call.take("law", "poisson".to_owned())?.as_str() {
+        "poisson" => Ok(Spec::Value(objective)),
+        "renewal" if objective == Objective::Utility => {
+            let why = "`value(law=renewal)` knows no urgency; its objective is captured, freshness or age";
+            Err(Mistake(why.to_owned()))
+        }
+        "renewal" => Ok(Spec::Renewal(objective)),
+        other => Err(Mistake(format!("`law={other}` of `value` must be `poisson` or `renewal`"))),
+    }
 }
 
 /// Polls whatever is worth most.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Value {
     objective: Objective,
+    /// Sources that are clearly not Poisson are judged by their own law ([`crate::renewal`]).
+    laws: bool,
     places: Vec<Option<Place>>,
     /// By the time each reaches the price.
     agenda: Agenda,
@@ -79,6 +93,7 @@ impl Value {
     pub fn new(objective: Objective) -> Self {
         Self {
             objective,
+            laws: false,
             places: Vec::new(),
             agenda: Agenda::default(),
             resting: Agenda::default(),
@@ -88,6 +103,12 @@ impl Value {
             out: 0,
             since_plan: 0,
         }
+    }
+
+    /// The same, judging by laws.
+    #[must_use]
+    pub fn with_laws(self) -> Self {
+        Self { laws: true, ..self }
     }
 
     fn place(&mut self, source: SourceIx) -> Option<&mut Place> {
@@ -212,6 +233,10 @@ impl Policy for Value {
                 None => Next::WaitUntil(Time::MAX),
             },
         }
+    }
+
+    fn wants_laws(&self) -> bool {
+        self.laws
     }
 
     fn why(&self, source: SourceIx, now: Time, beliefs: &dyn Beliefs) -> String {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use lab::listing::Listing;
-use lab::papers::{polling_times, repository_quality, sampling, wic};
+use lab::papers::{blind_sampling, polling_times, repository_quality, sampling, wic};
 use lab::trace::{Kinds, Present, Trace};
 use serde::Serialize;
 
@@ -21,9 +21,10 @@ pub(crate) struct Reproduce {
     /// Directory for report.md, its figures (SVG) and tables (CSV); with `all`, one directory in it for each paper
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// A real trace to run the same experiments on: of sites for `sampling` (24 cycles of 30 days), of periodic sources for
-    /// `polling-times`, of objects for `repository-quality`, of streams (and `ebay_bids`) for `wic`. With `all`, a directory
-    /// with `sites`, `periodic`, `objects` and `streams` in it, as many of them as there are
+    /// A real trace to run the same experiments on: of sites for `sampling` (24 cycles of 30 days), of periodic sources
+    /// for `polling-times`, of long sequences for `blind-sampling`, of objects for `repository-quality`, of streams (and
+    /// `ebay_bids`) for `wic`. With `all`, a directory with `sites`, `periodic`, `sequences`, `objects` and `streams` in it,
+    /// as many of them as there are
     #[arg(long, value_name = "DIR")]
     trace: Option<PathBuf>,
     /// First day of the trace's window, UTC
@@ -43,6 +44,8 @@ enum Paper {
     Sampling,
     /// Polling times for change capture: at which minutes to look
     PollingTimes,
+    /// Li, Cline & Loguinov 2015, Temporal Update Dynamics under Blind Sampling
+    BlindSampling,
     /// Repository quality: survival, arrivals and decay of mirrored collections; needs an object trace
     RepositoryQuality,
     /// Pandey, Dhamdhere & Olston 2004, WIC: what a poll is worth, and the schedule that earns most
@@ -52,14 +55,15 @@ enum Paper {
 }
 
 impl Paper {
-    const EACH: [Self; 4] =
-        [Self::Sampling, Self::PollingTimes, Self::RepositoryQuality, Self::Wic];
+    const EACH: [Self; 5] =
+        [Self::Sampling, Self::PollingTimes, Self::BlindSampling, Self::RepositoryQuality, Self::Wic];
 
     /// The name of the paper, and of the kind of trace that goes with it.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Sampling => ("sampling", "sites"),
             Self::PollingTimes => ("polling-times", "periodic"),
+            Self::BlindSampling => ("blind-sampling", "sequences"),
             Self::RepositoryQuality => ("repository-quality", "objects"),
             Self::Wic => ("wic", "streams"),
             Self::All => ("all", ""),
@@ -108,6 +112,7 @@ impl Reproduce {
         let report = match paper {
             Paper::Sampling | Paper::All => self.sampling(place, voice),
             Paper::PollingTimes => self.polling_times(place, voice),
+            Paper::BlindSampling => self.blind_sampling(place, voice),
             Paper::RepositoryQuality => repository_quality(place, voice),
             Paper::Wic => self.wic(place, voice),
         };
@@ -144,6 +149,18 @@ impl Reproduce {
         let bar = voice.progress(if real.is_some() { 8 } else { 3 }, "figures");
         let scale = polling_times::Scale { hours, real, ..polling_times::Scale::default() };
         let report = polling_times::reproduce(place.out, &scale, &|what| step(&bar, what))?;
+        bar.finish_and_clear();
+        Ok(report)
+    }
+
+    fn blind_sampling(&self, place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
+        let real = place.trace.map(Trace::read).transpose()?;
+        let mut scale = blind_sampling::Scale { real, ..blind_sampling::Scale::default() };
+        if self.small {
+            scale = blind_sampling::Scale { paths: 20, horizon: 2e4, longest: 1e3, ..scale };
+        }
+        let bar = voice.progress(if scale.real.is_some() { 8 } else { 6 }, "figures");
+        let report = blind_sampling::reproduce(place.out, &scale, &|what| step(&bar, what))?;
         bar.finish_and_clear();
         Ok(report)
     }
