@@ -55,8 +55,13 @@ enum Paper {
 }
 
 impl Paper {
-    const EACH: [Self; 5] =
-        [Self::Sampling, Self::PollingTimes, Self::BlindSampling, Self::RepositoryQuality, Self::Wic];
+    const EACH: [Self; 5] = [
+        Self::Sampling,
+        Self::PollingTimes,
+        Self::BlindSampling,
+        Self::RepositoryQuality,
+        Self::Wic,
+    ];
 
     /// The name of the paper, and of the kind of trace that goes with it.
     fn names(self) -> (&'static str, &'static str) {
