@@ -93,7 +93,8 @@ impl Listing {
 
     /// Moments every `step` seconds from `from` to the end.
     pub fn moments(&self, from: i64, step: i64) -> Vec<i64> {
-        (0..).map(|at| from + step.max(1) * at).take_while(|&at| at <= self.end).collect()
+        let step = step.max(1);
+        (0..=(self.end - from).div_euclid(step)).map(|at| from + step * at).collect()
     }
 
     /// Shows what is there at each of these moments, which rise; each object once.

@@ -553,6 +553,7 @@ fn the_wic_paper_is_written() {
         assert!(report.contains(part), "{part}");
     }
     assert!(dir.path().join("figure9.svg").exists() && dir.path().join("better.csv").exists());
+}
 
 /// A poll history as a file: looks every 10 minutes, a change wherever the pattern says so.
 fn polls(dir: &TempDir, flags: &str) -> String {

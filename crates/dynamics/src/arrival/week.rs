@@ -96,7 +96,7 @@ mod laws_of_it {
     /// Days that nobody knows shift no weekday; a weekday that nobody knows leaves no pattern to tell.
     #[test]
     fn unknown_days_are_left_out() {
-        let day = |day: usize| (day % 10 != 3).then(|| if day % 7 == 2 { 30.0 } else { 3.0 });
+        let day = |day: usize| (day % 10 != 3).then_some(if day % 7 == 2 { 30.0 } else { 3.0 });
         let pattern = Week::of(&(0..90).map(day).collect::<Vec<_>>());
         assert!(pattern.is_seen() && pattern.factors[2] > 2.0, "{pattern:?}");
         let mondays: Vec<Option<f64>> =
