@@ -112,6 +112,9 @@ impl FromStr for Told {
     }
 }
 
+/// For each source, instants with the chance of a change, in order.
+pub type Chances = Vec<Vec<(u32, f64)>>;
+
 /// The instants at which sources changed.
 #[derive(Clone, Debug)]
 pub struct Truth {
@@ -145,12 +148,12 @@ impl Truth {
     }
 
     /// As chances: certain.
-    pub fn certain(&self) -> Vec<Vec<(u32, f64)>> {
+    pub fn certain(&self) -> Chances {
         self.changes.iter().map(|changes| changes.iter().map(|&k| (k, 1.0)).collect()).collect()
     }
 
     /// As chances, with the paper's noise.
-    pub fn noisy(&self, fpn: f64, spread: f64, seed: u64) -> Vec<Vec<(u32, f64)>> {
+    pub fn noisy(&self, fpn: f64, spread: f64, seed: u64) -> Chances {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let bell = bell(spread);
         let reach = i64::try_from(bell.len() / 2).unwrap_or(0);
@@ -297,7 +300,7 @@ pub struct Stage<'w> {
     pub(crate) ticks: &'w Ticks,
     /// What happened.
     pub truth: Truth,
-    chances: Option<Arc<Vec<Vec<(u32, f64)>>>>,
+    chances: Option<Arc<Chances>>,
     bound: f64,
     told: Option<(Epoch, f64, Option<f64>)>,
 }
@@ -366,7 +369,7 @@ pub fn bound(epoch: &Epoch) -> f64 {
 /// A policy that may be told chances, and whose polls are written down.
 struct Informed<P> {
     policy: P,
-    chances: Option<Arc<Vec<Vec<(u32, f64)>>>>,
+    chances: Option<Arc<Chances>>,
     start: Time,
     tick: Span,
     at: u32,

@@ -14,7 +14,7 @@ use super::super::sampling::Failure;
 use crate::compare::{Contender, Ground, compare_in_ticks};
 use crate::figure::{Chart, Series};
 use crate::score::Summary;
-use crate::ticks::{Earned, LONG, Ticks, Told, Truth, bound};
+use crate::ticks::{Chances, Earned, LONG, Ticks, Told, Truth, bound};
 use crate::trace::{Kinds, Present, Trace};
 use crate::world::World;
 
@@ -31,8 +31,6 @@ const MINUTE: Span = Span::from_secs(60);
 /// The paper's noise from Figure 7 on.
 const NOISE: (f64, f64) = (0.1, 2.0);
 const CAPACITIES: [usize; 8] = [1, 2, 4, 6, 8, 10, 12, 16];
-
-type Chances = Vec<Vec<(u32, f64)>>;
 
 fn append(r: f64) -> Shape {
     Shape { decay: Decay::Exponential(r), stay: Stay::Append }
