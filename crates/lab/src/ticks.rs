@@ -115,6 +115,9 @@ impl FromStr for Told {
     }
 }
 
+/// For each source, instants with the chance of a change, in order.
+pub type Chances = Vec<Vec<(u32, f64)>>;
+
 /// The instants at which sources changed.
 #[derive(Clone, Debug)]
 pub struct Truth {

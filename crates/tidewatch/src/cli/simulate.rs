@@ -169,7 +169,7 @@ impl Simulate {
         let bar = voice.progress(instants, "simulating");
         let comparison =
             compare::compare_in_ticks(&ground, &asked.ticks, &contenders, self.seeds, &|| {
-                bar.inc(1)
+                bar.inc(1);
             });
         bar.finish_and_clear();
         voice.result(&comparison, || super::ticks::report(&comparison, asked))?;

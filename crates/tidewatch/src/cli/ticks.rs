@@ -1,5 +1,6 @@
 //! `simulate --tick`: what is asked of instants, and how it is shown.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -162,7 +163,7 @@ fn notes(comparison: &Comparison, told: bool) -> String {
         notes += "\nexpected: by the chances that were told, whatever then happened";
     }
     if let Some(optimum) = optimum {
-        notes += &format!("; the best schedule expects {optimum:.3}");
+        let _ = write!(notes, "; the best schedule expects {optimum:.3}");
     }
     if comparison.policies.iter().any(|standing| standing.bound) {
         notes += "\n† knows what no live program can";

@@ -15,7 +15,7 @@ use schedule::utility::{Decay, Shape, Stay};
 use super::super::Report;
 use super::super::sampling::Failure;
 use crate::score::mean;
-use crate::ticks::Truth;
+use crate::ticks::{Chances, Truth};
 
 const SOURCES: usize = 200;
 const INSTANTS: u32 = 288;
@@ -24,7 +24,7 @@ const CAPACITY: usize = 4;
 const CHANGES: f64 = 6.0;
 
 /// The chances of one instance.
-pub fn instance(sources: usize, instants: u32, changes: f64, seed: u64) -> Vec<Vec<(u32, f64)>> {
+pub fn instance(sources: usize, instants: u32, changes: f64, seed: u64) -> Chances {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let rates = Gamma::new(0.5, 2.0 * changes).expect("a shape and a scale above 0");
     let times = |_| {
