@@ -210,6 +210,14 @@ impl Trace {
         trace
     }
 
+    /// When a source changed, in seconds, in order, each moment once.
+    pub fn changes(&self, at: usize, kinds: Kinds) -> Vec<i64> {
+        let changes = self.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind));
+        let mut times: Vec<i64> = changes.map(|&(t, _)| t).collect();
+        times.dedup();
+        times
+    }
+
     /// Updates of the source at this place in `sources`: seconds and kind.
     pub fn updates(&self, at: usize) -> &[(i64, Kind)] {
         &self.updates[self.offsets[at]..self.offsets[at + 1]]
@@ -253,10 +261,7 @@ impl Trace {
                 enters: Time::from_secs(life.0),
                 leaves: if life.1 < to { Time::from_secs(life.1) } else { Time::MAX },
             };
-            let changes = self.updates(at).iter().filter(|&&(_, kind)| kinds.has(kind));
-            let mut times: Vec<Time> = changes.map(|&(t, _)| Time::from_secs(t)).collect();
-            times.dedup();
-            world.add(place, times);
+            world.add(place, self.changes(at, kinds).into_iter().map(Time::from_secs));
         }
         world
     }
