@@ -13,23 +13,22 @@ use schedule::polling_times::empirical;
 use schedule::polling_times::history::{Grid, History};
 use schedule::polling_times::split::split;
 use schedule::spec::Mistake;
-use schedule::{Entry, Event, Span, Time, Verdict};
+use schedule::{Observation, Span, Time, Verdict};
 use serde::Serialize;
-use store::{Kind, Reader};
+use store::Reader;
 
-use super::place::{Place, find};
+use super::place::{Place, answers, find};
 use super::simulate::moment;
 use super::table::{self, counted};
 use super::{Failure, Voice};
-use crate::journal;
 use crate::words::duration;
 
 #[derive(Subcommand)]
 pub(crate) enum Plan {
     /// At which moments of its period a source is best polled
     ///
-    /// From a trace, from a list of change times, or from what the running store has seen of a source. Without --period it is
-    /// found out whether the source changes by the hour, the day or the week, or by a clock of its own.
+    /// From a trace, from a list of change times, or from what the running store has seen of a source. Without --period
+    /// it is found out whether the source changes by the hour, the day or the week, or by a clock of its own.
     Times(Box<Moments>),
 }
 
@@ -67,7 +66,8 @@ pub(crate) struct Moments {
     /// Polls per period for all sources of the trace together, shared out where they gain most; needs `--period`
     #[arg(long, value_name = "N", requires = "trace", requires = "period", conflicts_with_all = ["only", "polls"])]
     total: Option<u32>,
-    /// How to plan: `empirical`, `modelled`, `profile` or `uniform` (polls of the store are always planned by their profile)
+    /// How to plan: `empirical`, `modelled`, `profile` or `uniform` (polls of the store are always planned by their
+    /// profile)
     #[arg(long, value_name = "METHOD", default_value = "empirical")]
     method: String,
     /// What for: `recall`, `delay` or `mixed` (a miss is as bad as half a period's delay)
@@ -146,15 +146,7 @@ impl Moments {
         voice: Voice,
     ) -> Result<Vec<Planned>, Failure> {
         let changes = |at: usize| -> Vec<Time> {
-            let kinds = Kinds::default();
-            let mut times: Vec<i64> = trace
-                .updates(at)
-                .iter()
-                .filter(|(_, kind)| kinds.has(*kind))
-                .map(|&(t, _)| t)
-                .collect();
-            times.dedup();
-            times.into_iter().map(Time::from_secs).collect()
+            trace.changes(at, Kinds::default()).into_iter().map(Time::from_secs).collect()
         };
         let wanted: Vec<usize> = (0..trace.sources.len())
             .filter(|&at| self.only.is_none_or(|id| trace.sources[at].id == id))
@@ -193,31 +185,16 @@ impl Moments {
 
 /// What polls of a source have shown, oldest first.
 fn evidence(reader: &Reader, source: store::SourceId) -> Result<Vec<Evidence>, Failure> {
-    let mut seen = Vec::new();
-    let mut before = None;
-    loop {
-        let page = reader.history(source, before, 500)?;
-        let Some(last) = page.last() else { break };
-        before = Some(last.n);
-        for row in page.iter().filter(|row| row.kind == Kind::Heard) {
-            for entry in journal::entries(row).map_err(anyhow::Error::from)? {
-                let Entry::Event(Event::Heard(heard)) = entry else { continue };
-                let found = match heard.verdict {
-                    Verdict::Same => Found::Nothing,
-                    Verdict::Changed => Found::Something,
-                    Verdict::First | Verdict::Unreadable | Verdict::Lost => continue,
-                };
-                let secs = |t: Time| t.micros() as f64 / 1e6;
-                seen.extend(heard.since.map(|since| Evidence {
-                    from: secs(since),
-                    to: secs(heard.sent),
-                    found,
-                }));
-            }
-        }
-    }
-    seen.reverse();
-    Ok(seen)
+    let secs = |t: Time| t.micros() as f64 / 1e6;
+    let shown = |heard: Observation| {
+        let found = match heard.verdict {
+            Verdict::Same => Found::Nothing,
+            Verdict::Changed => Found::Something,
+            Verdict::First | Verdict::Unreadable | Verdict::Lost => return None,
+        };
+        Some(Evidence { from: secs(heard.since?), to: secs(heard.sent), found })
+    };
+    Ok(answers(reader, source)?.into_iter().filter_map(shown).collect())
 }
 
 /// Polls for each source, one budget for all.
