@@ -34,9 +34,6 @@ use crate::run::{self, Clock, Count};
 use crate::score::Score;
 use crate::world::World;
 
-/// Chances of a change: by source, the instants that have one, with the chance.
-pub type Chances = Vec<Vec<(u32, f64)>>;
-
 /// How time goes, what counts and what is told.
 #[derive(Clone, Debug)]
 pub struct Ticks {

@@ -13,15 +13,14 @@ use lab::figure::{self, Chart, Series};
 use lab::law::{self, Answer, Measured, Question};
 use lab::trace::{Kinds, Trace};
 use schedule::spec::Mistake;
-use schedule::{Entry, Event, Span, Time, Verdict};
+use schedule::{Span, Time, Verdict};
 use serde::Serialize;
-use store::{Kind, Reader};
+use store::Reader;
 
-use super::place::{Place, find};
+use super::place::{Place, answers, find};
 use super::simulate::moment;
 use super::table::{self, counted};
 use super::{Failure, Voice};
-use crate::journal;
 use crate::words::duration;
 
 /// The law of a source's updates, from what polls saw of it
@@ -146,10 +145,8 @@ impl Estimate {
         let at = trace.sources.iter().position(|source| source.id == id);
         let at = at.ok_or_else(|| Failure::Asked(format!("the trace has no source {id}")))?;
         let sampling = law::read_process(&self.sampling)?;
-        let kinds = Kinds::default();
-        let changes = trace.updates(at).iter().filter(|(_, kind)| kinds.has(*kind));
-        let mut updates: Vec<f64> = changes.map(|&(t, _)| t as f64).collect();
-        updates.dedup();
+        let changes = trace.changes(at, Kinds::default());
+        let mut updates: Vec<f64> = changes.into_iter().map(Time::secs).collect();
         let (Some(&first), Some(&last)) = (updates.first(), updates.last()) else {
             return Err(Failure::Asked(format!("source {id} of the trace never changes")));
         };
@@ -241,28 +238,19 @@ fn flag(text: &str) -> Option<bool> {
 /// What polls of a source have shown, since it was last seen for the first time.
 fn of_store(reader: &Reader, source: store::SourceId) -> Result<History, Failure> {
     let mut looks = Vec::new();
-    let mut before = None;
-    let secs = |t: Time| t.micros() as f64 / 1e6;
-    'pages: loop {
-        let page = reader.history(source, before, 500)?;
-        let Some(last) = page.last() else { break };
-        before = Some(last.n);
-        for row in page.iter().filter(|row| row.kind == Kind::Heard) {
-            for entry in journal::entries(row).map_err(anyhow::Error::from)? {
-                let Entry::Event(Event::Heard(heard)) = entry else { continue };
-                let changed = match heard.verdict {
-                    Verdict::Same | Verdict::First => false,
-                    Verdict::Changed => true,
-                    Verdict::Unreadable | Verdict::Lost => continue,
-                };
-                looks.push(Look { at: secs(heard.sent), changed, age: heard.age.map(Span::secs) });
-                if heard.verdict == Verdict::First {
-                    break 'pages;
-                }
+    for heard in answers(reader, source)? {
+        let changed = match heard.verdict {
+            Verdict::Unreadable | Verdict::Lost => continue,
+            Verdict::Changed => true,
+            Verdict::Same => false,
+            Verdict::First => {
+                looks.clear();
+                false
             }
-        }
+        };
+        let at = heard.sent.micros() as f64 / 1e6;
+        looks.push(Look { at, changed, age: heard.age.map(Span::secs) });
     }
-    looks.reverse();
     History::new(looks).map_err(|why| Failure::Could(why.into()))
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use schedule::Time;
-use store::{Found, Reader, Source};
+use schedule::{Entry, Event, Observation, Time};
+use store::{Found, Kind, Reader, Source};
 
 use super::{Failure, NotAMistake};
 use crate::clock::{Clock, wall_now};
@@ -14,7 +14,7 @@ use crate::config::{self, Config};
 use crate::daemon::Core;
 use crate::daemon::memory::Memory;
 use crate::daemon::wish::{Granted, Wish};
-use crate::journal::micros;
+use crate::journal::{self, micros};
 
 impl NotAMistake for store::Error {}
 
@@ -118,6 +118,29 @@ pub(crate) fn find(reader: &Reader, name: &str) -> Result<Source, Failure> {
             )))
         }
     }
+}
+
+/// What became of every poll of a source, oldest first.
+pub(crate) fn answers(
+    reader: &Reader,
+    source: store::SourceId,
+) -> Result<Vec<Observation>, Failure> {
+    let mut all = Vec::new();
+    let mut before = None;
+    loop {
+        let page = reader.history(source, before, 500)?;
+        let Some(last) = page.last() else { break };
+        before = Some(last.n);
+        for row in page.iter().filter(|row| row.kind == Kind::Heard) {
+            for entry in journal::entries(row).map_err(anyhow::Error::from)? {
+                if let Entry::Event(Event::Heard(heard)) = entry {
+                    all.push(heard);
+                }
+            }
+        }
+    }
+    all.reverse();
+    Ok(all)
 }
 
 /// What the journal amounts to, and the time to ask it about.

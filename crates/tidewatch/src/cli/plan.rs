@@ -13,23 +13,22 @@ use schedule::polling_times::empirical;
 use schedule::polling_times::history::Grid;
 use schedule::polling_times::learned::Look;
 use schedule::spec::Mistake;
-use schedule::{Entry, Event, Span, Time};
+use schedule::{Span, Time};
 use serde::Serialize;
-use store::{Kind, Reader};
+use store::Reader;
 
-use super::place::{Place, find};
+use super::place::{Place, answers, find};
 use super::simulate::moment;
 use super::table::{self, counted};
 use super::{Failure, Voice};
-use crate::journal;
 use crate::words::duration;
 
 #[derive(Subcommand)]
 pub(crate) enum Plan {
     /// At which moments of its period a source is best polled
     ///
-    /// From a trace, from a list of change times, or from what the running store has seen of a source. Without --period it is
-    /// found out whether the source changes by the hour, the day or the week, or by a clock of its own.
+    /// From a trace, from a list of change times, or from what the running store has seen of a source. Without --period
+    /// it is found out whether the source changes by the hour, the day or the week, or by a clock of its own.
     Times(Box<Moments>),
 }
 
@@ -184,20 +183,8 @@ impl Moments {
 
 /// What polls of a source have shown, oldest first.
 fn evidence(reader: &Reader, source: store::SourceId) -> Result<Vec<Evidence>, Failure> {
-    let mut seen = Vec::new();
-    let mut before = None;
-    loop {
-        let page = reader.history(source, before, 500)?;
-        let Some(last) = page.last() else { break };
-        before = Some(last.n);
-        for row in page.iter().filter(|row| row.kind == Kind::Heard) {
-            for entry in journal::entries(row).map_err(anyhow::Error::from)? {
-                let Entry::Event(Event::Heard(heard)) = entry else { continue };
-                seen.extend(Look::of(&heard));
-            }
-        }
-    }
-    Ok(seen.iter().rev().flat_map(Look::evidence).collect())
+    let heard = answers(reader, source)?;
+    Ok(heard.iter().filter_map(Look::of).flat_map(|look| look.evidence()).collect())
 }
 
 /// Polls for each source, one budget for all.

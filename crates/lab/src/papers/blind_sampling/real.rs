@@ -21,10 +21,7 @@ use crate::world::World;
 const NEWEST: usize = 20_000;
 
 fn updates(trace: &Trace, at: usize) -> Vec<f64> {
-    let kinds = Kinds::default();
-    let times = trace.updates(at).iter().filter(|(_, kind)| kinds.has(*kind));
-    let mut times: Vec<f64> = times.map(|&(t, _)| t as f64).collect();
-    times.dedup();
+    let times: Vec<f64> = trace.changes(at, Kinds::default()).into_iter().map(Time::secs).collect();
     let times = &times[times.len().saturating_sub(NEWEST)..];
     times.iter().map(|t| t - times[0]).collect()
 }
