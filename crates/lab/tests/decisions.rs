@@ -38,6 +38,7 @@ fn cycles_choose_as_they_did() {
          adaptive 106 85 100 102\n\
          subset 24 125 7 99\n\
          blend 96 97 106 107\n\
+         timed 49 41 42 32\n\
          value 91 17 20 46\n\
          hindsight 140 135 144 117\n\
          oracle 200 200 200 200\n"
@@ -57,6 +58,7 @@ fn a_flow_chooses_as_it_did() {
          adaptive 25 107 113 119\n\
          subset 11 158 46 176\n\
          blend 31 97 104 158\n\
+         timed 26 61 85 100\n\
          value 56 23 56 66\n\
          hindsight 76 127 181 192\n\
          oracle 198 200 200 201\n"
