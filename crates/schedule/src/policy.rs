@@ -135,7 +135,7 @@ pub const LIST: [Entry; 12] = [
     },
     Entry {
         name: "wic",
-        settings: "ties first (longest), idle poll (skip), period none (1d: learn a shared rhythm)",
+        settings: "ties first (longest), idle poll (skip), period none (1d: learn each site's hours)",
         about: "in ticks: poll what earns most now, by each source's urgency and life",
         from: "WIC",
     },

@@ -40,7 +40,7 @@ pub struct Settings {
     pub horizon: Option<u32>,
     /// Instants until the next plan; none: half the horizon.
     pub every: Option<u32>,
-    /// The period of a rhythm that sources may share, to be learned.
+    /// The period of hours that sites keep, to be learned.
     pub period: Option<Span>,
 }
 

@@ -1,13 +1,14 @@
-//! The rhythm that sources share: when in a period changes come, learned from the polls of all of them together.
+//! The hours of a site: when in a period its sources change, learned from the polls of all of them together.
 //!
 //! ```text
-//! f(t)   λ(t) over its mean, λ the profile of what all polls showed ([`dynamics::profile`])
+//! f(t)   λ(t) over its mean, λ the profile of what the site's polls showed ([`dynamics::profile`])
 //! π(t)   1 − (1 − π)^f(t)
 //! ```
 //!
-//! One source shows too little of its hours in a day of polls; thousands together show it soon. The profile decides by
-//! held-out periods how much of it to believe, down to none. It is fitted anew whenever there is a quarter more to go by,
-//! and remembers the newest [`MOST`] polls.
+//! One source shows too little of its hours in a few days of polls; a site shows them sooner. Only differences between
+//! sites move a choice: where all sources keep the same hours, each instant's order stays what it was. The profile decides
+//! by held-out periods how much of it to believe, down to none. It is fitted anew whenever there is a quarter more to go
+//! by, and remembers the newest [`MOST`] polls.
 //!
 //! Paper: CR-20 (`docs/papers/polling-times.md`), WC-26 (`docs/papers/pandey-dhamdhere-olston-2004.md`).
 

@@ -9,13 +9,14 @@ use super::rhythm::Rhythm;
 use crate::source::grow;
 use crate::utility::{Shape, Worth};
 use crate::{
-    Beliefs, Event, Facts, Gate, HostIx, Observation, Round, SourceIx, Span, Time, Verdict,
+    Beliefs, Event, Facts, Gate, HostIx, Observation, Round, SiteIx, SourceIx, Span, Time, Verdict,
 };
 
 /// A source and what a policy keeps of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Seat<T> {
     host: HostIx,
+    site: SiteIx,
     pub(super) importance: f64,
     worth: Worth,
     out: bool,
@@ -38,7 +39,9 @@ pub(super) struct Seats<T> {
     /// The instant, counting from 1, and how long one lasts.
     at: u32,
     tick: Span,
-    rhythm: Option<Rhythm>,
+    /// The period of hours to be learned, and those of each site.
+    period: Option<Span>,
+    hours: Vec<Rhythm>,
 }
 
 impl<T> Seats<T> {
@@ -50,7 +53,8 @@ impl<T> Seats<T> {
             shut: Vec::new(),
             at: 0,
             tick: Span::ZERO,
-            rhythm: period.map(Rhythm::new),
+            period,
+            hours: Vec::new(),
         }
     }
 
@@ -99,9 +103,10 @@ impl<T> Seats<T> {
                 _ => &last.insert((seat.worth, seat.worth.per(self.tick))).1,
             };
             let source = SourceIx::new(number);
+            let hours = self.hours.get(seat.site.ix());
             let chance = |from, to| {
                 let chance = beliefs.likely(source, from, to);
-                self.rhythm.as_ref().map_or(chance, |rhythm| rhythm.bend(chance, to))
+                hours.map_or(chance, |hours| hours.bend(chance, to))
             };
             visit(source, seat, shape, &chance);
         }
@@ -117,10 +122,10 @@ impl<T> Seats<T> {
 
     /// An answer came; the seat if its changes are caught now.
     pub(super) fn heard(&mut self, heard: &Observation) -> Option<&mut Seat<T>> {
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.heard(heard);
-        }
         let seat = self.places.get_mut(heard.source.ix())?.as_mut()?;
+        if let Some(period) = self.period {
+            grow(&mut self.hours, seat.site.ix(), || Rhythm::new(period)).heard(heard);
+        }
         seat.out = false;
         let caught = !matches!(heard.verdict, Verdict::Lost | Verdict::Unreadable);
         caught.then_some(seat)
@@ -154,6 +159,7 @@ impl<T> Seats<T> {
     fn entered(&mut self, source: SourceIx, facts: &Facts) {
         let seat = Seat {
             host: facts.host,
+            site: facts.site,
             importance: f64::from(facts.importance),
             worth: facts.worth,
             out: false,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! π comes from what is believed of the source, or of its site before it has shown anything. Urgency and life are the
-//! source's own; [`crate::utility::running`] keeps g. With a `period`, the hours in which sources change are learned, too. Sources of shut hosts wait, the next best is polled instead.
+//! source's own; [`crate::utility::running`] keeps g. With a `period`, the hours in which each site changes are learned, too. Sources of shut hosts wait, the next best is polled instead.
 //!
 //! Paper: WC-08..WC-10, WC-26 (`docs/papers/pandey-dhamdhere-olston-2004.md`). Cost: O(sources) a round.
 
@@ -24,7 +24,7 @@ use crate::{Beliefs, Event, Next, Policy, Purpose, Round, SourceIx, Span, Time};
 pub struct Settings {
     /// Ties and polls that earn nothing.
     pub options: Options,
-    /// The period of a rhythm that sources may share, to be learned.
+    /// The period of hours that sites keep, to be learned.
     pub period: Option<Span>,
 }
 

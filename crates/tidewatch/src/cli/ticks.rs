@@ -21,7 +21,7 @@ pub(crate) struct InTicks {
     #[arg(long, value_name = "SPAN", requires = "capacity")]
     tick: Option<String>,
     /// Polls an instant can pay for
-    #[arg(long, value_name = "C", requires = "tick", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    #[arg(long, value_name = "C", requires = "tick", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     capacity: Option<u64>,
     /// How many instants
     #[arg(long, value_name = "N", requires = "tick", default_value_t = 1_440, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
