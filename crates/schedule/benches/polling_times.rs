@@ -6,9 +6,10 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use schedule::polling_times::cost::{Cost, Costed, Objective};
+use schedule::polling_times::cost::{Cost, Costed, Expected, Objective};
+use schedule::polling_times::empirical::Aim;
 use schedule::polling_times::history::{Grid, History};
-use schedule::polling_times::{circle, literal};
+use schedule::polling_times::{Method, circle, learned, literal};
 use schedule::{Span, Time, chance};
 
 /// 90 days of about `daily` changes each, thrice as many by day as by night.
@@ -21,6 +22,12 @@ fn days(step: Span, daily: u64) -> History {
         changes.push(Time::from_secs(i64::try_from(second).unwrap()));
     }
     History::new(Grid::new(Span::DAY, step).unwrap(), &changes)
+}
+
+/// The changes of a history again, as times.
+fn times(history: &History) -> Vec<Time> {
+    let step = history.grid().step().micros();
+    history.at().iter().map(|at| Time::from_micros(at * step)).collect()
 }
 
 fn polling_times(c: &mut Criterion) {
@@ -65,6 +72,30 @@ fn polling_times(c: &mut Criterion) {
     let points = costed.cost.points();
     group.bench_function(format!("s=86400 ({points} points) N=96"), |b| {
         b.iter(|| circle::best(black_box(&costed.cost), 96));
+    });
+    // every second is a point
+    let mut rate = vec![1e-5; 86_400];
+    seconds.at().iter().for_each(|&at| rate[seconds.phase(at)] += 1.0 / 90.0);
+    let expected = Expected::new(&rate, &Objective::mixed(86_400, 0.5));
+    group.bench_function("s=86400 (86400 points, expected) N=96", |b| {
+        b.iter(|| circle::best(black_box(&expected), 96));
+    });
+
+    // what a plan of the policy costs: the largest memory it keeps, on its usual and its finest grid
+    let looks = learned::log(&times(&minutes)[..2_048]);
+    for step in [300, 60] {
+        let grid = Grid::new(Span::DAY, Span::from_secs(step)).unwrap();
+        group.bench_function(format!("a plan of timed, {step} s, 2048 looks, N=24"), |b| {
+            b.iter(|| {
+                learned::learn(grid, black_box(&looks))
+                    .map(|l| l.strategy(grid, Aim::default(), 24))
+            });
+        });
+    }
+    // what a question of `plan times` costs
+    let changes = times(&minutes);
+    group.bench_function("how much of 4320 changes to believe, and a plan", |b| {
+        b.iter(|| Method::Empirical.plan(minutes.grid(), black_box(&changes), Aim::default(), 4));
     });
     group.finish();
 }

@@ -109,6 +109,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_the_first_format_keeps_its_rows() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        take_steps(&mut connection, &STEPS[..1]).unwrap();
+        let before = table_count(&connection);
+        connection.execute_batch("INSERT INTO host (name) VALUES ('example.org')").unwrap();
+        take_steps(&mut connection, STEPS).unwrap();
+        assert_eq!(format(&connection).unwrap(), STEPS.len());
+        assert_eq!(table_count(&connection), before + 2);
+        let hosts =
+            connection.query_one("SELECT count(*) FROM host", [], |row| row.get::<_, i64>(0));
+        assert_eq!(hosts.unwrap(), 1);
+    }
+
+    #[test]
     fn a_newer_file_is_refused_and_left_alone() {
         let mut connection = Connection::open_in_memory().unwrap();
         take_steps(&mut connection, &["CREATE TABLE a (x)", "CREATE TABLE b (x)"]).unwrap();

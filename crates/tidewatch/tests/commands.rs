@@ -105,9 +105,12 @@ fn a_collection_says_how_good_its_copy_is() {
     assert!(people.contains("40 objects") && people.contains("past forecasts"), "{people}");
     let forecast = json(dir, &["quality", "forecast", "jobs", "--category", "sea"]);
     assert_eq!(forecast["objects"].as_f64(), Some(20.0), "{forecast}");
-    // a page that is no collection says so
     let (code, why) = refused(dir, &["quality", "fit", "nothing"]);
     assert!(code == 2 && why.contains("no source is called"), "{why}");
+    // a page that is no collection says so
+    json(dir, &["add", &site.url(0), "--tag", "plain"]);
+    let (code, why) = refused(dir, &["quality", "fit", "s_2"]);
+    assert!(code == 2 && why.contains("not been seen as a collection"), "{why}");
 }
 
 #[test]

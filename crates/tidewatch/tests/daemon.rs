@@ -5,11 +5,13 @@
 mod common;
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{Site, config};
-use schedule::{Span, Time};
+use schedule::journal::Choice;
+use schedule::{SourceIx, Span, Time};
 use store::{Found, Reader, Source};
 use tidewatch::clock::Clock;
 use tidewatch::daemon::memory::{self, Memory};
@@ -81,6 +83,7 @@ fn a_replayed_journal_makes_the_same_choices() {
         "greedy(samples=2)",
         "frequency",
         "wic",
+        "timed(period=1m,polls=8)",
     ] {
         let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
         let site = Site::start(9, false, &runtime);
@@ -110,6 +113,63 @@ fn a_replayed_journal_makes_the_same_choices() {
             "{policy}: the fold differs from the live state"
         );
     }
+}
+
+/// A page edited at second 20 of every minute: `timed` finds the second, lives by it, replays alike, keeps its plan through a
+/// change of budget, and `plan times` says the same of the store.
+#[test]
+fn timed_finds_the_second_of_the_minute() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let site = Site::start(1, false, &runtime);
+    let policy = "[policy]\nname = \"timed(period=1m,grid=1s,polls=6)\"\ncycle = \"20s\"\n";
+    let toml = site.toml(&format!("{QUICK}{policy}"));
+    let start = Time::from_secs(1_790_000_040);
+    let mut rig = open(dir.path(), &toml, &runtime, start);
+    let minutes = |rig: &mut Rig, minutes: i64| {
+        for second in 1..=60 * minutes {
+            rig.pass(1);
+            if second % 60 == 20 {
+                site.edit(0);
+            }
+        }
+    };
+    assert_eq!(start.micros() % 60_000_000, 0);
+    minutes(&mut rig, 16);
+    let page = SourceIx::FIRST;
+    let why = |rig: &Rig| rig.core.memory().scheduler.why(page, rig.core.now()).because;
+    assert!(why(&rig).starts_with("planned after"), "{}", why(&rig));
+    drop(rig);
+
+    let reader = Reader::open(dir.path()).unwrap();
+    let choices = memory::choices(&reader).unwrap();
+    assert!(choices.len() > 80 && choices.iter().all(Choice::agrees), "{} polls", choices.len());
+    drop(reader);
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("tidewatch"))
+        .current_dir(dir.path())
+        .env_remove("TIDEWATCH_CONFIG")
+        .args(["plan", "times", "s_1", "--period", "1m", "--grid", "1s", "--polls", "3", "--json"])
+        .args(["--data", dir.path().to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plans: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let at: Vec<f64> = plans[0]["at_seconds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(serde_json::Value::as_f64)
+        .collect();
+    assert!(at.iter().any(|at| (20.0..=27.0).contains(at)), "{plans}");
+    let [expected, held_out] = ["expected", "held_out"].map(|key| &plans[0]["choices"][1][key]);
+    for versus in [expected, held_out] {
+        let [planned, even] =
+            ["delay_seconds", "uniform_delay_seconds"].map(|key| versus[key].as_f64().unwrap());
+        assert!(planned < even, "{plans}");
+    }
+
+    let faster = toml.replace("3600/h", "1800/h");
+    let rig = open(dir.path(), &faster, &runtime, start + Span::from_secs(970));
+    assert!(why(&rig).starts_with("planned after"), "{}", why(&rig));
 }
 
 #[test]
@@ -343,4 +403,43 @@ fn a_collection_is_synced_when_its_quality_reaches_its_target() {
     for choice in memory::choices(&reader).unwrap() {
         assert!(choice.agrees(), "{choice:?}");
     }
+}
+
+/// Another target or tag changes when a collection is looked at, not what is known of it; other objects do.
+#[test]
+fn an_edited_target_keeps_what_was_listed() {
+    let (runtime, dir) = (runtime(), tempfile::tempdir().unwrap());
+    let site = Site::start(1, false, &runtime);
+    let toml = |items: &str, recall: f64, tags: &str| {
+        format!(
+            "{QUICK}[fetch]\nrobots = false\nallow = [\"{}\"]\n[[collection]]\nurl = \"{}/jobs\"\n\
+             items = \"{items}\"\nkey = \"$.id\"\ntarget = {{ recall = {recall} }}\ntags = [{tags}]\n",
+            site.address,
+            site.url(0)
+        )
+    };
+    let looks = || {
+        let reader = Reader::open(dir.path()).unwrap();
+        reader.looks(source(&reader, "jobs").id).unwrap().len()
+    };
+    let mut rig = open(dir.path(), &toml("$.jobs[*]", 0.9, ""), &runtime, START);
+    for _ in 0..5 {
+        site.edit(0);
+        rig.clock.advance(Span::from_secs(3_601));
+        rig.settle();
+    }
+    let (now, seen) = (rig.core.now(), looks());
+    assert!(seen >= 3, "{seen} looks");
+    drop(rig);
+    for (recall, tags) in [(0.95, ""), (0.95, "\"work\"")] {
+        let rig = open(dir.path(), &toml("$.jobs[*]", recall, tags), &runtime, now);
+        assert_eq!(looks(), seen);
+        let source = schedule::SourceIx::FIRST;
+        let why = rig.core.memory().scheduler.why(source, rig.core.now());
+        assert!(why.because.contains("a collection with a target"), "{}", why.because);
+    }
+    drop(open(dir.path(), &toml("$.jobs[0:10]", 0.95, ""), &runtime, now));
+    assert_eq!(looks(), 0);
+    let reader = Reader::open(dir.path()).unwrap();
+    assert!(memory::choices(&reader).unwrap().iter().all(schedule::journal::Choice::agrees));
 }

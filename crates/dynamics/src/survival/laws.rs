@@ -136,7 +136,9 @@ impl Weibull {
             at = climb(&Terms::new(&sample), at).map_or(at, |(at, _)| at);
         }
         let ((b, p), peak) = climb(&Terms::new(lives), at).ok_or(Unfit::NoPeak)?;
-        let covariance = peak.covariance().ok_or(Unfit::NoPeak)?;
+        let known = p.abs() >= SHAPES;
+        let covariance = if known { peak.covariance_of_scale() } else { peak.covariance() };
+        let covariance = covariance.ok_or(Unfit::NoPeak)?;
         Ok(Self { scale: b.exp(), shape: p.exp(), covariance, log_likelihood: peak.value })
     }
 
@@ -151,7 +153,8 @@ impl Weibull {
 const THIN: usize = 5_000;
 /// Steps before giving up; six or seven are usual.
 const STEPS: usize = 100;
-/// Shapes from e^−5 to e^5: beyond, the lives have no Weibull law worth naming.
+/// Shapes from e^−5 to e^5. Where the likelihood rises for ever towards one age for all (advertisements that run thirty
+/// days), the last of them stands for it.
 const SHAPES: f64 = 5.0;
 
 /// Newton's steps up to the peak, halved where they would lead down.
@@ -160,13 +163,16 @@ fn climb(terms: &Terms, start: (f64, f64)) -> Option<((f64, f64), Peak)> {
     let mut here = terms.at(at.0, at.1);
     for _ in 0..STEPS {
         let (mut db, mut dp) = here.step();
+        if (at.1 + dp).abs() > SHAPES && at.1.abs() >= SHAPES {
+            (db, dp) = (here.step_of_scale(), 0.0);
+        }
         let far = db.abs().max(dp.abs());
         if far > 2.0 {
             (db, dp) = (db * 2.0 / far, dp * 2.0 / far);
         }
         let mut size = 1.0;
         let next = loop {
-            let to = (at.0 + size * db, at.1 + size * dp);
+            let to = (at.0 + size * db, (at.1 + size * dp).clamp(-SHAPES, SHAPES));
             let there = terms.at(to.0, to.1);
             if there.value >= here.value - 1e-12 * here.value.abs() {
                 break (to, there);
@@ -178,9 +184,6 @@ fn climb(terms: &Terms, start: (f64, f64)) -> Option<((f64, f64), Peak)> {
         };
         let moved = (next.0.0 - at.0).abs().max((next.0.1 - at.1).abs());
         (at, here) = next;
-        if at.1.abs() > SHAPES {
-            return None;
-        }
         if moved < 1e-9 {
             return Some((at, here));
         }
@@ -209,6 +212,18 @@ impl Peak {
             let size = gb.abs().max(gp.abs()).max(1e-300);
             (gb / size, gp / size)
         }
+    }
+
+    /// Newton's step along the scale alone.
+    fn step_of_scale(&self) -> f64 {
+        let (slope, bend) = (self.slope[0], self.bend[0]);
+        if bend < 0.0 { -slope / bend } else { slope.signum() * 0.1 }
+    }
+
+    /// The same for a shape that is taken as it is.
+    fn covariance_of_scale(&self) -> Option<[f64; 3]> {
+        let bend = self.bend[0];
+        (bend < 0.0).then(|| [-1.0 / bend, 0.0, 0.0])
     }
 
     /// The inverse of the observed information.
@@ -481,9 +496,22 @@ mod laws_of_it {
             Weibull::fit(&[Life::there(60.0), Life::there(40.0)]),
             Err(Unfit::NoRemovals { exposure: 100.0 })
         );
-        assert_eq!(Weibull::fit(&[Life::exact(3.0); 5]), Err(Unfit::NoPeak));
+        let steepest = Weibull::fit(&[Life::exact(3.0); 5]).unwrap();
+        assert!(close(steepest.scale, 3.0) && steepest.shape > 100.0, "{steepest:?}");
         // one removal is enough for a rate
         assert!(close(Exponential::fit(&[Life::exact(4.0)]).unwrap().rate, 0.25));
+    }
+
+    /// Everybody lives fifty days: a law as steep as there is, not the exponential.
+    #[test]
+    fn one_age_for_all_is_the_steepest_law() {
+        let gone = (0..50).map(|_| Life::between(49.5, 50.5).from(0.5));
+        let there = (0..49u8).map(|age| Life::there(f64::from(age) + 0.5).from(0.5));
+        let law = Weibull::fit(&gone.chain(there).collect::<Vec<_>>()).unwrap();
+        assert!(law.shape > 100.0 && (law.scale - 50.0).abs() < 1.0, "{law:?}");
+        let law = Law::Weibull(law);
+        assert!(law.survival_from(40.0, 3.0) > 0.999 && law.survival_from(48.0, 4.0) < 0.001);
+        assert!(law.spread(30.0).is_finite() && law.presence(20.0).is_finite());
     }
 
     proptest! {

@@ -66,7 +66,7 @@ impl Grid {
     pub fn coarser(self, most: usize) -> Self {
         let slots = largest_divisor(self.slots, most);
         let step = self.step.times(i64::try_from(self.slots / slots).unwrap_or(1));
-        Self { slots, step, ..self }
+        Self { step, slots, ..self }
     }
 
     /// T

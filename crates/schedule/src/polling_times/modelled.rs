@@ -474,7 +474,7 @@ mod tests {
     /// CR-15: a change that may happen on either side of the hour is one change, polled once, at the end of its interval.
     #[test]
     fn cr_15_an_interval_over_the_hour_has_one_poll() {
-        let about_the_hour = |slot: usize| if !(6..=55).contains(&slot) { 0.1 } else { 0.0 };
+        let about_the_hour = |slot: usize| if (6..=55).contains(&slot) { 0.0 } else { 0.1 };
         let model = Model::new(grid(), &[(0..60).map(about_the_hour).collect()]);
         assert_eq!(model.intervals().len(), 1);
         assert_eq!(model.strategy(4), hourly(&[5]));

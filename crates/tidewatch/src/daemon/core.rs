@@ -136,6 +136,8 @@ impl Core {
         } else if self.memory.books.setup != self.config.setup {
             page.row(Row::setup(now, &self.config.setup));
             self.memory.fold(now, &schedule::Entry::Setup(self.config.setup.clone()));
+            // another budget or policy counts its polls from now on
+            self.round(now, &mut page);
         }
         for (source, (purpose, sent)) in self.memory.books.flights.clone() {
             let lost = Observation {
