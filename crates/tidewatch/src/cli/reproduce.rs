@@ -173,7 +173,7 @@ impl Reproduce {
     fn wic(&self, place: &Place<'_>, voice: Voice) -> Result<PathBuf, Failure> {
         let mut scale = wic::Scale::default();
         if self.small {
-            scale = wic::Scale { pages: 300, seeds: 1, ..scale };
+            scale = wic::Scale { pages: 400, seeds: 1, ..scale };
         }
         if let Some(dir) = place.trace {
             scale.auctions = wic::auctions::read(dir)?;

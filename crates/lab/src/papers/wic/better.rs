@@ -78,19 +78,23 @@ fn shares(shape: &Shape, seed: u64) -> (f64, f64) {
     (found.greedy / found.bound.value, found.utility / found.bound.value)
 }
 
-/// The table of shares, and how much of what is missing is the bound's own.
+/// The table of shares, and how much of what is missing is the bound's own; of few seeds only for the promised pairs.
 pub fn report(report: &mut Report, seeds: u64) -> Result<(), Failure> {
+    let mut pairs = pairs();
+    if seeds < 4 {
+        pairs.truncate(4);
+    }
     report.heading("Better than greedy: shares of what no schedule can beat (B10, ours)");
     let mut rows = Vec::new();
-    for (at, (words, shape)) in pairs().into_iter().enumerate() {
+    for (at, (words, shape)) in pairs.iter().enumerate() {
         let seeds = if at < 4 { seeds } else { seeds.div_ceil(4) };
         let shares: Vec<(f64, f64)> =
-            (1..=seeds).into_par_iter().map(|seed| shares(&shape, seed)).collect();
+            (1..=seeds).into_par_iter().map(|seed| shares(shape, seed)).collect();
         let least =
             |part: fn(&(f64, f64)) -> f64| shares.iter().map(part).fold(f64::INFINITY, f64::min);
         let middle = |part: fn(&(f64, f64)) -> f64| mean(shares.iter().map(part)).unwrap_or(0.0);
         rows.push(vec![
-            words.to_owned(),
+            (*words).to_owned(),
             format!("1–{seeds}"),
             format!("{:.2} %", 100.0 * middle(|pair| pair.0)),
             format!("{:.2} %", 100.0 * middle(|pair| pair.1)),
@@ -102,19 +106,21 @@ pub fn report(report: &mut Report, seeds: u64) -> Result<(), Failure> {
         &["life, urgency", "seeds", "WIC", "wic+search", "at its worst seed"],
         &rows,
     )?;
-    slack(report, 10 * seeds)
+    slack(report, &pairs, 10 * seeds)
 }
 
 /// On instances whose optimum can be told: who is to blame for what is missing?
-fn slack(report: &mut Report, seeds: u64) -> Result<(), Failure> {
+fn slack(report: &mut Report, pairs: &[(&'static str, Shape)], seeds: u64) -> Result<(), Failure> {
+    // every source more makes the optimum twenty times the work
+    let sources = if seeds < 40 { 3 } else { 4 };
     report.say(&format!(
-        "On instances small enough for the exact optimum (4 sources, 20 instants, 1 poll, {seeds} seeds), what is missing is:"
+        "On instances small enough for the exact optimum ({sources} sources, 20 instants, 1 poll, {seeds} seeds), what is missing is:"
     ));
     let row = |(words, shape): &(&'static str, Shape)| {
         let lost: Vec<(f64, f64, f64)> = (1..=seeds)
             .into_par_iter()
             .filter_map(|seed| {
-                let epoch = epoch(&instance(4, 20, 4.0, seed), 20, 1, shape);
+                let epoch = epoch(&instance(sources, 20, 4.0, seed), 20, 1, shape);
                 let best = optimum(&epoch).filter(|best| *best > 0.0)?;
                 let found = search(&epoch, Effort::default());
                 Some((
@@ -129,7 +135,7 @@ fn slack(report: &mut Report, seeds: u64) -> Result<(), Failure> {
         };
         vec![(*words).to_owned(), of(|lost| lost.0), of(|lost| lost.1), of(|lost| lost.2)]
     };
-    let rows: Vec<Vec<String>> = pairs().iter().map(row).collect();
+    let rows: Vec<Vec<String>> = pairs.iter().map(row).collect();
     let heading = [
         "life, urgency",
         "WIC below the optimum",
