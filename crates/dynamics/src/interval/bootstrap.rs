@@ -109,8 +109,9 @@ pub fn bands(
         let center = scaled(value)?;
         let values: Vec<f64> = runs.iter().filter_map(|run| scaled(run[at].1)).collect();
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+        // from the estimate, not from their mean: an estimator that leans one way on reshuffled histories leans on the
+        // real one
+        let deviation = (values.iter().map(|v| (v - center).powi(2)).sum::<f64>() / n).sqrt();
         let enough = values.len() > 1 && values.len() * 10 >= replicates * 9;
         enough.then(|| [center - WIDE * deviation, center + WIDE * deviation].map(|v| kind.back(v)))
     };
