@@ -86,8 +86,16 @@ impl Counts {
         if variance <= mean * (1.0 + 1e-9) {
             return Ok(Self::Poisson { mean });
         }
+        // few different counts make many days
+        let mut sorted = counts.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let alike: Vec<(f64, f64)> = sorted
+            .chunk_by(|a, b| a.total_cmp(b).is_eq())
+            .map(|x| (x[0], x.len() as f64))
+            .collect();
         let slope = |r: f64| {
-            let sum: f64 = counts.iter().map(|&x| digamma(x + r) - digamma(r)).sum();
+            let sum: f64 =
+                alike.iter().map(|&(x, days)| days * (digamma(x + r) - digamma(r))).sum();
             sum - n * (mean / r).ln_1p()
         };
         let size = falling(1e-6, 1e7, slope);
