@@ -19,10 +19,10 @@
 //! | mixture | Σ pᵢFᵢ | Σ pᵢmᵢ | Σ pᵢmᵢGᵢ / Σ pᵢmᵢ |
 //!
 //! P is the regularised lower incomplete gamma function. A path that has run for ever (in
-//! *equilibrium*) starts with a wait drawn from G_U, then continues with draws from F_U ([`draw`]). Polls are a process
+//! *equilibrium*) starts with a wait drawn from G_U, then continues with draws from F_U (`draw`). Polls are a process
 //! like updates: the laws are the same, so one list serves both.
 //!
-//! Paper: BS-01..BS-03, BS-06 (`docs/papers/li-cline-loguinov-2015.md`). Every process here has a mean. [E] The paper
+//! Paper: BS-01..BS-03, BS-06 (`docs/papers/li-cline-loguinov-2015.md`). Every process here has a mean. Erratum: The paper
 //! calls every Weibull NWU; only shapes below 1 are.
 
 mod draw;

@@ -6,7 +6,7 @@
 //!
 //! The proof's A_U⁺(sⱼ) cannot be observed but equals D₄(sⱼ) at the poll before a detection: the gap. T is the time the
 //! gaps cover, so that G₅(∞) = 1; the paper divides by the whole window ([`paper_cdf`]), which leaves some out. Both
-//! are M4 but for the polls outside closed gaps. Paper: BS-36..BS-39 (`docs/papers/li-cline-loguinov-2015.md`). [E] "20
+//! are M4 but for the polls outside closed gaps. Paper: BS-36..BS-39 (`docs/papers/li-cline-loguinov-2015.md`). Erratum: "20
 //! %" fewer samples at λ = 1 is 1 − p = 25 %.
 
 use super::detected_gaps::DetectedGaps;

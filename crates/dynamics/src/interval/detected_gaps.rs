@@ -9,7 +9,7 @@
 //!
 //! How many gaps have which length is also all that M4 and M5 need ([`super::stepped_ages`], [`super::capped_gaps`]):
 //! one list of counts, as long as the longest gap, whatever the number of polls. The stretch before the first detection
-//! is no gap. Paper: BS-30..BS-35 (`docs/papers/li-cline-loguinov-2015.md`). [E] (17) compares a count with a time.
+//! is no gap. Paper: BS-30..BS-35 (`docs/papers/li-cline-loguinov-2015.md`). Erratum: (17) compares a count with a time.
 
 use super::Stream;
 use crate::history::Look;

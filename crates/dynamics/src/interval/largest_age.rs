@@ -8,7 +8,7 @@
 //!
 //! The paper's other forms (9), (10) say the same. Between F̄_U and Ḡ_U where the hazard falls or rises (Theorem 3);
 //! near F̄_U when polls are quick, near Ḡ_U when they are rare (Theorem 4). Both expectations are ∫ g_U(x + s) P(S > s)
-//! ds, which needs no density of S. Paper: BS-10..BS-15 (`docs/papers/li-cline-loguinov-2015.md`). [E] Printed with <;
+//! ds, which needs no density of S. Paper: BS-10..BS-15 (`docs/papers/li-cline-loguinov-2015.md`). Erratum: Printed with <;
 //! ties are kept here.
 
 use super::Stream;

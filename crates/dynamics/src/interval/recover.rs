@@ -8,7 +8,7 @@
 //!
 //! As h falls, E\[U\] falls towards its value and stays flat; below that, noise. The search halves h until two values
 //! agree to a hundredth, or the value turns. Nothing makes the result a distribution: [`super::concave`] and
-//! [`super::mixture`] do. Paper: BS-21, BS-22 (`docs/papers/li-cline-loguinov-2015.md`). [E] Five points err by O(h⁴),
+//! [`super::mixture`] do. Paper: BS-21, BS-22 (`docs/papers/li-cline-loguinov-2015.md`). Erratum: Five points err by O(h⁴),
 //! not O(h⁵/5!), and "h can be arbitrarily small" forgets the noise (BS-48).
 
 /// Where E\[U\] no longer moves with h.

@@ -8,7 +8,7 @@
 //!
 //! A gap of m polls holds the values Δ, 2Δ, …, mΔ once each, so the gaps of [`DetectedGaps`] are all there is to know;
 //! the polls after the latest detection are a gap still open. Undefined before the first detection. Paper: BS-33..BS-35
-//! (`docs/papers/li-cline-loguinov-2015.md`). [E] The paper prints E\[D₄\] = 1.63 where π²/6 = 1.645 is exact.
+//! (`docs/papers/li-cline-loguinov-2015.md`). Erratum: The paper prints E\[D₄\] = 1.63 where π²/6 = 1.645 is exact.
 
 use super::detected_gaps::DetectedGaps;
 use crate::process::Process;

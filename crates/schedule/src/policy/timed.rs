@@ -13,10 +13,10 @@
 //! before anything is planned. Then a source whose answers tell when it changed can be planned by the exact optimum of those
 //! times (`empirical`) or by the paper's model of them (`modelled`); one that does not is planned by what the polls show
 //! (`profile`), whatever was asked. A poll that tells nothing is followed by a rest. What was learned outlives a change of
-//! settings ([`Timed::take_over`]).
+//! settings (`Timed::take_over`).
 //!
 //! Paper: CR-03, CR-04 and the sections on the two approaches (`docs/papers/polling-times.md`). Cost: O(log sources) per
-//! poll, and a plan of some milliseconds whenever a source's looks have grown by half, by [`EVERY`] or by a period's.
+//! poll, and a plan of some milliseconds whenever a source's looks have grown by half, by `EVERY` or by a period's.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -121,7 +121,7 @@ pub fn shared(
 /// Offsets of the even strategy that are tried, at most.
 const OFFSETS: i64 = 60;
 
-/// Even polls at the offset that would have been best, of up to [`OFFSETS`] tried.
+/// Even polls at the offset that would have been best, of up to `OFFSETS` tried.
 pub fn even(grid: Grid, changes: &[Time], aim: Aim, polls: usize) -> Strategy {
     let (period, step) = (grid.period(), grid.step().micros());
     let gap = period.micros() / i64::try_from(polls).unwrap_or(i64::MAX).max(1);

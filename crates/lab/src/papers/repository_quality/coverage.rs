@@ -25,7 +25,7 @@ pub struct Record {
     pub squares: [f64; 2],
     /// Sum of interval widths.
     pub widths: [f64; 2],
-    /// Forecasts made [`FAR`] looks before, and how many were covered.
+    /// Forecasts made `FAR` looks before, and how many were covered.
     pub far: [usize; 2],
     /// Truths equal to the commonest truth, 1: where these are more than 95 %, no interval can cover less.
     pub ones: [usize; 2],
