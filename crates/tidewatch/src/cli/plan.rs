@@ -15,7 +15,6 @@ use schedule::polling_times::learned::Look;
 use schedule::spec::Mistake;
 use schedule::{Span, Time};
 use serde::Serialize;
-use store::Reader;
 
 use super::place::{Place, answers, find};
 use super::simulate::moment;
@@ -175,16 +174,13 @@ impl Moments {
     fn of_store(&self, name: &str, question: &Question) -> Result<Planned, Failure> {
         let (_, reader) = self.place.reader()?;
         let source = find(&reader, name)?;
-        let evidence = evidence(&reader, source.id)?;
-        let answer = timing::from_polls(&evidence, question)?;
+        let looks: Vec<Look> = answers(&reader, source.id)?.iter().filter_map(Look::of).collect();
+        let evidence: Vec<Evidence> = looks.iter().flat_map(Look::evidence).collect();
+        // a look that tells when the change was is two pieces of evidence and one poll
+        let answer =
+            Answer { observations: looks.len(), ..timing::from_polls(&evidence, question)? };
         Ok(Planned { source: format!("s_{} {}", source.id.0, source.url), answer })
     }
-}
-
-/// What polls of a source have shown, oldest first.
-fn evidence(reader: &Reader, source: store::SourceId) -> Result<Vec<Evidence>, Failure> {
-    let heard = answers(reader, source)?;
-    Ok(heard.iter().filter_map(Look::of).flat_map(|look| look.evidence()).collect())
 }
 
 /// Polls for each source, one budget for all.
